@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,20 @@ struct SiteRecords {
     /// left out.
     [[nodiscard]] bool matters(WattHours energy) const;
     [[nodiscard]] bool matters(FractionalSeconds time) const;
+};
+
+/// Records that contradict others: how many there are, and the interval in which they lie.
+struct Contradictions {
+    std::size_t count{0};
+    energy::Interval when{};  ///< if there are some
+
+    void add(energy::Interval one)
+    {
+        when = {count == 0 ? one.from : std::min(when.from, one.from),
+                count == 0 ? one.to : std::max(when.to, one.to)};
+        ++count;
+    }
+    void add(Time time) { add(energy::Interval{time, time}); }
 };
 
 /// The largest part of a figure that does not matter.

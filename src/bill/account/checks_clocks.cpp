@@ -40,41 +40,23 @@ void add_set_forward(Doubts& doubts, SiteRecords const& r)
                     r.name(), seconds(change.by), span_text(change.when)));
 }
 
-// Lines of one log, and those of them that lack the time of the monotonic clock.
-struct MonotonicTimes {
-    std::size_t lines{0};
-    std::size_t missing{0};
-    std::optional<energy::Interval> where{};
-    void add(Time time, bool is_missing)
-    {
-        ++lines;
-        if (!is_missing) return;
-        ++missing;
-        auto const all = where.value_or(energy::Interval{time, time});
-        where = {std::min(all.from, time), std::max(all.to, time)};
-    }
-    void report(Doubts& doubts, SiteRecords const& r, char const* log) const
-    {
-        if (missing == 0) return;
-        bool const matters =
-            missing<lines&& static_cast<double>(missing)> tolerance * static_cast<double>(lines);
-        doubts.push_back({r.index, matters ? Bound::uncertain : Bound::exact, "Clock not checked",
-                          fmt::format("{}: {} of {} lines of {} lack monotonic_s, {}. Nothing "
-                                      "shows whether their times are right.",
-                                      r.name(), missing, lines, log, span_text(*where))});
-    }
-};
-
 // Each line of a trainer has the time of the monotonic clock.
-void check_monotonic(Doubts& doubts, SiteRecords const& r)
+template <class Line, class HasTime>
+void check_monotonic(Doubts& doubts, SiteRecords const& r, char const* log,
+                     std::vector<Line> const& lines, HasTime const& has_time)
 {
-    MonotonicTimes events;
-    for (auto const& event : r.files.events)
-        events.add(event.time, !event.number("monotonic_s").has_value());
-    MonotonicTimes steps;
-    for (auto const& step : r.files.metrics) steps.add(step.time, !step.monotonic.has_value());
-    events.report(doubts, r, "events.jsonl");
-    steps.report(doubts, r, "metrics.jsonl");
+    Contradictions missing;
+    for (auto const& line : lines)
+        if (!has_time(line)) missing.add(line.time);
+    if (missing.count == 0) return;
+    auto const all = static_cast<double>(lines.size());
+    bool const matters =
+        missing.count < lines.size() && static_cast<double>(missing.count) > tolerance * all;
+    doubts.push_back(
+        {r.index, matters ? Bound::uncertain : Bound::exact, "Clock not checked",
+         fmt::format("{}: {} of {} lines of {} lack monotonic_s, {}. Nothing "
+                     "shows whether their times are right.",
+                     r.name(), missing.count, lines.size(), log, span_text(missing.when))});
 }
 
 std::vector<Event> events_of_site(SiteRecords const& r)
@@ -133,7 +115,10 @@ void check_clocks(Doubts& doubts, SiteRecords const& r)
     add_set_back(doubts, r, "events.jsonl", set_back(r.files.events));
     add_set_back(doubts, r, "metrics.jsonl", set_back(r.files.metrics));
     add_set_forward(doubts, r);
-    check_monotonic(doubts, r);
+    check_monotonic(doubts, r, "events.jsonl", r.files.events,
+                    [](Event const& event) { return event.number("monotonic_s").has_value(); });
+    check_monotonic(doubts, r, "metrics.jsonl", r.files.metrics,
+                    [](StepMetrics const& step) { return step.monotonic.has_value(); });
     for (auto const& job : r.timeline.jobs) {
         check_begin(doubts, r, job);
         check_end(doubts, r, job);

@@ -14,29 +14,26 @@ namespace {
 using energy::Bound;
 using Chain = std::vector<CommitSummary>;
 
-// Times of a log that contradict commits: how many, by how much at most, and the commits' times.
+// The times of commits that a log contradicts, and by how much at most.
 struct Differences {
-    int count{0};
+    Contradictions commits{};
     Millis by{0};
-    energy::Interval when{};
+
     void add(Millis difference, Time commit)
     {
         if (difference <= usual_difference) return;
-        when = {count == 0 ? commit : std::min(when.from, commit),
-                count == 0 ? commit : std::max(when.to, commit)};
+        commits.add(commit);
         by = std::max(by, difference);
-        ++count;
     }
-    void report(Doubts& doubts, SiteRecords const& r, Chain const& commits, char const* title,
+    void report(Doubts& doubts, SiteRecords const& r, std::size_t all, char const* title,
                 char const* what) const
     {
-        if (count == 0) return;
-        double const seconds = FractionalSeconds(by).count();
-        doubts.push_back(
-            {r.index, r.matters(by) ? Bound::uncertain : Bound::exact, title,
-             fmt::format("{}: {}, for {} of {} commits {}, by up to {:.1f} s. The "
-                         "clocks differ, or a log lacks lines or was changed.",
-                         r.name(), what, count, commits.size(), span_text(when), seconds)});
+        if (commits.count == 0) return;
+        doubts.push_back({r.index, r.matters(by) ? Bound::uncertain : Bound::exact, title,
+                          fmt::format("{}: {}, for {} of {} commits {}, by up to {:.1f} s. The "
+                                      "clocks differ, or a log lacks lines or was changed.",
+                                      r.name(), what, commits.count, all, span_text(commits.when),
+                                      FractionalSeconds(by).count())});
     }
 };
 
@@ -67,7 +64,7 @@ void check_writers(Doubts& doubts, SiteRecords const& r, Chain const& commits)
         if (commit.kind != CommitSummary::Kind::genesis && commit.writer == r.site.site &&
             is_logged(r, commit.time))
             found.add(distance_to_jobs(r, commit.time), commit.time);
-    found.report(doubts, r, commits, "Commits without a job",
+    found.report(doubts, r, commits.size(), "Commits without a job",
                  "no job that events.jsonl shows ran when the site wrote commits");
 }
 
@@ -84,7 +81,7 @@ void check_named_commits(Doubts& doubts, SiteRecords const& r, Chain const& comm
         auto const& commit = commits[static_cast<std::size_t>(*number - 1)];
         found.add(commit.time - event.time, commit.time);
     }
-    found.report(doubts, r, commits, "Events before their commits",
+    found.report(doubts, r, commits.size(), "Events before their commits",
                  "events.jsonl names commits before they were made");
 }
 
@@ -106,7 +103,7 @@ void check_tokens_in_time(Doubts& doubts, SiteRecords const& r, Chain const& com
         while (step != steps.end() && trained < in_model) trained += (step++)->tokens;
         if (step != steps.begin()) found.add(std::prev(step)->time - commit.time, commit.time);
     }
-    found.report(doubts, r, commits, "Tokens before their steps",
+    found.report(doubts, r, commits.size(), "Tokens before their steps",
                  "the model has tokens of the site before metrics.jsonl has their steps");
 }
 

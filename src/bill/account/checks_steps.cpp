@@ -16,22 +16,21 @@ using energy::PowerState;
 void check_steps_in_jobs(Doubts& doubts, SiteRecords const& r)
 {
     FractionalSeconds outside{0};
-    std::optional<energy::Interval> where;
+    Contradictions steps;
     for (auto const& step : r.files.metrics) {
         auto const when = interval_of(step);
         auto const missing =
             when.length() - r.states.time_in(when, [](PowerState) { return true; });
         if (missing <= std::min<FractionalSeconds>(rounding, when.length() / 2)) continue;
         outside += missing;
-        where = {std::min(where.value_or(when).from, when.from),
-                 std::max(where.value_or(when).to, when.to)};
+        steps.add(when);
     }
-    if (!where) return;
+    if (steps.count == 0) return;
     doubts.push_back(
         {r.index, Bound::at_least, "Steps outside all jobs",
          fmt::format("{}: steps of {:.1f} s in metrics.jsonl lie outside all jobs that "
                      "its events show, {}. Their energy is missing.",
-                     r.name(), outside.count(), span_text(*where))});
+                     r.name(), outside.count(), span_text(steps.when))});
 }
 
 // Steps of one trainer follow each other.
@@ -40,13 +39,13 @@ void check_one_trainer(Doubts& doubts, SiteRecords const& r)
     auto steps = r.files.metrics;
     std::ranges::stable_sort(steps, {}, [](auto const& step) { return interval_of(step).from; });
     FractionalSeconds twice{0};
-    std::optional<energy::Interval> where;
+    Contradictions overlaps;
     Time until = steps.empty() ? Time{} : interval_of(steps.front()).from;
     for (auto const& step : steps) {
         auto const when = interval_of(step);
         if (auto const both = std::min(until, when.to) - when.from; both > Millis{10}) {
             twice += both;
-            where = {std::min(where.value_or(when).from, when.from), std::min(until, when.to)};
+            overlaps.add({when.from, std::min(until, when.to)});
         }
         until = std::max(until, when.to);
     }
@@ -55,7 +54,7 @@ void check_one_trainer(Doubts& doubts, SiteRecords const& r)
         {r.index, r.matters(twice) ? Bound::at_least : Bound::exact, "Two trainers at once",
          fmt::format("{}: metrics.jsonl has steps of two trainers at the same time for "
                      "{:.1f} s, {}. Only one of them is billed.",
-                     r.name(), twice.count(), span_text(*where))});
+                     r.name(), twice.count(), span_text(overlaps.when))});
 }
 
 // The time in which a job trained, by the states that its trainer logged, and by its steps.
@@ -156,18 +155,6 @@ Tokens largest_batch(SiteRecords const& r, JobTimeline const& job, Time until)
     return largest;
 }
 
-// Steps that contradict the settings or the steps before.
-struct Contradictions {
-    std::int64_t count{0};
-    std::optional<energy::Interval> where{};
-    void add(energy::Interval when)
-    {
-        ++count;
-        auto const all = where.value_or(when);
-        where = {std::min(all.from, when.from), std::max(all.to, when.to)};
-    }
-};
-
 // A step has a whole batch at most.
 Contradictions too_large_steps(SiteRecords const& r)
 {
@@ -195,6 +182,7 @@ Contradictions misnumbered_steps(SiteRecords const& r)
     return found;
 }
 
+// Adds a doubt about steps that contradict the settings or the steps before.
 void add_contradictions(Doubts& doubts, SiteRecords const& r, Contradictions const& found,
                         char const* title, char const* what)
 {
@@ -205,8 +193,7 @@ void add_contradictions(Doubts& doubts, SiteRecords const& r, Contradictions con
         {r.index, matters ? Bound::uncertain : Bound::exact, title,
          fmt::format("{}: {} of {} steps in metrics.jsonl {}, {}. Lines are missing or "
                      "were changed, so rates are wrong.",
-                     r.name(), found.count, r.files.metrics.size(), what,
-                     span_text(*found.where))});
+                     r.name(), found.count, r.files.metrics.size(), what, span_text(found.when))});
 }
 
 }  // namespace

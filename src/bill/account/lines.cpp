@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/core/text.hpp"
-#include "bill/account/parts.hpp"
+#include "bill/account/checks.hpp"
 #include "run/runlog/configuration.hpp"
 #include "run/runlog/poller_events.hpp"
 
@@ -17,29 +17,15 @@ namespace {
 using energy::Bound;
 using journal::Stream;
 
-// Lines that are wrong in the same way, and the interval in which they lie.
-struct WrongLines {
-    int count{0};
-    Time from{};
-    Time to{};
-
-    void add(Time first, Time last)
-    {
-        from = count == 0 ? first : std::min(from, first);
-        to = count == 0 ? last : std::max(to, last);
-        ++count;
-    }
-    void add(Time time) { add(time, time); }
-    // Adds a doubt if there are any. `what` goes on after "3 lines from A to B".
-    void report(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
-                char const* title, std::string const& what) const
-    {
-        if (count == 0) return;
-        doubts.push_back({index, Bound::exact, title,
-                          fmt::format("{}: {} lines, from {} to {}, {}.", file, count,
-                                      format_time(from), format_time(to), what)});
-    }
-};
+// Adds a doubt if lines of a file are wrong. `what` goes on after "3 lines from A to B".
+void report(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+            Contradictions const& wrong, char const* title, std::string const& what)
+{
+    if (wrong.count == 0) return;
+    doubts.push_back(
+        {index, Bound::exact, title,
+         fmt::format("{}: {} lines, {}, {}.", file, wrong.count, span_text(wrong.when), what)});
+}
 
 std::string key_of(Event const& event)
 {
@@ -51,14 +37,14 @@ std::string key_of(StepMetrics const& step)
 }
 
 // Two threads may write in another order than they read the clock.
-constexpr Millis tolerance{250};
+constexpr Millis most_disorder{250};
 
 template <class Line>
 void check_order(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
                  std::vector<Line> const& lines)
 {
-    WrongLines early;
-    WrongLines repeated;
+    Contradictions early;
+    Contradictions repeated;
     std::set<std::string> seen;
     std::optional<Time> newest;
     for (auto const& line : lines) {
@@ -66,39 +52,39 @@ void check_order(std::vector<Doubt>& doubts, std::size_t index, std::string cons
             repeated.add(line.time);
             continue;
         }
-        if (newest && line.time + tolerance < *newest) early.add(line.time, *newest);
+        if (newest && line.time + most_disorder < *newest) early.add({line.time, *newest});
         newest = std::max(newest.value_or(line.time), line.time);
     }
-    early.report(doubts, index, file, "Lines out of order",
-                 "are earlier than the lines before them. They were moved or inserted, or a clock "
-                 "was set back");
-    repeated.report(doubts, index, file, "Repeated lines", "have the content of earlier lines");
+    report(doubts, index, file, early, "Lines out of order",
+           "are earlier than the lines before them. They were moved or inserted, or a clock "
+           "was set back");
+    report(doubts, index, file, repeated, "Repeated lines", "have the content of earlier lines");
 }
 
 // The poller numbers its events.
 void check_numbers(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
                    std::vector<Event> const& events)
 {
-    WrongLines wrong;
+    Contradictions wrong;
     std::int64_t highest = 0;
     Time last{};
     for (auto const& event : events) {
         auto const number = event.integer("number");
         if (!number) continue;
-        if (*number <= highest) wrong.add(std::min(last, event.time), std::max(last, event.time));
+        if (*number <= highest) wrong.add({std::min(last, event.time), std::max(last, event.time)});
         highest = std::max(highest, *number);
         last = event.time;
     }
-    wrong.report(doubts, index, file, "Event numbers out of order",
-                 "have a number that is not above the one before. Lines were moved or inserted, or "
-                 "two pollers wrote the file");
+    report(doubts, index, file, wrong, "Event numbers out of order",
+           "have a number that is not above the one before. Lines were moved or inserted, or "
+           "two pollers wrote the file");
 }
 
 // The event has the digest of the settings, and that of each file.
 void check_digests(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
                    std::vector<Event> const& events)
 {
-    WrongLines wrong;
+    Contradictions wrong;
     for (auto const& event : events) {
         auto const logged = runlog::configuration_in(event);
         if (!logged) continue;
@@ -110,8 +96,8 @@ void check_digests(std::vector<Doubt>& doubts, std::size_t index, std::string co
             break;
         }
     }
-    wrong.report(doubts, index, file, "Changed settings",
-                 "have settings that do not fit their digest. They were changed later");
+    report(doubts, index, file, wrong, "Changed settings",
+           "have settings that do not fit their digest. They were changed later");
 }
 
 // The intensities that a poller may have known at `time`: those of samples of the last `max_age`.
@@ -131,7 +117,7 @@ void check_decisions(std::vector<Doubt>& doubts, std::size_t index, std::string 
                      std::vector<Event> const& events, RunFiles const& files,
                      SiteTimeline const& timeline)
 {
-    WrongLines wrong;
+    Contradictions wrong;
     for (auto const& event : events) {
         auto const change = runlog::phase_change_in(event);
         if (!change || !change->intensity) continue;
@@ -144,10 +130,9 @@ void check_decisions(std::vector<Doubt>& doubts, std::size_t index, std::string 
         if (!has_sample(*series, change->time, settings.signal_max_age, *change->intensity))
             wrong.add(change->time);
     }
-    wrong.report(
-        doubts, index, file, "Decisions and samples differ",
-        "name an intensity that signals.jsonl does not have for their time. One of the two "
-        "files lacks lines or was changed");
+    report(doubts, index, file, wrong, "Decisions and samples differ",
+           "name an intensity that signals.jsonl does not have for their time. One of the two "
+           "files lacks lines or was changed");
 }
 
 // The events of a replay have two times. The poller logs a decision when its time on the signal's
@@ -157,8 +142,8 @@ void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string cons
 {
     constexpr FractionalSeconds most_ahead{1};
     constexpr Millis most_late = std::chrono::hours{1};
-    WrongLines early;
-    WrongLines late;
+    Contradictions early;
+    Contradictions late;
     bool has_punctual = false;
     for (auto const& event : events) {
         auto const change = runlog::phase_change_in(event);
@@ -170,9 +155,9 @@ void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string cons
     }
     constexpr char const* what =
         "have a time on the signal's clock that does not fit clock.json. The file was changed";
-    early.report(doubts, index, file, "Clock and decisions differ", what);
+    report(doubts, index, file, early, "Clock and decisions differ", what);
     if (!has_punctual && axis.factor() != 1)
-        late.report(doubts, index, file, "Clock and decisions differ", what);
+        report(doubts, index, file, late, "Clock and decisions differ", what);
 }
 
 // A commit has steps and tokens of each contribution. At the end of the stream, steps are smaller.
@@ -195,14 +180,14 @@ void check_tokens(std::vector<Doubt>& doubts, std::size_t index, RunFiles const&
         return static_cast<double>(step.tokens.value) < 0.99 * least;
     };
     auto const end = std::find_if_not(steps.rbegin(), steps.rend(), is_small).base();
-    WrongLines wrong;
+    Contradictions wrong;
     for (auto step = steps.begin(); step != steps.end(); ++step) {
         bool const is_large = static_cast<double>(step->tokens.value) > 1.01 * most;
         if (is_large || (step < end && is_small(*step))) wrong.add(step->time);
     }
-    wrong.report(doubts, index, log_name(site, Stream::metrics), "Steps and commits differ",
-                 "have another number of tokens than the steps of the site's contributions have in "
-                 "the commits");
+    report(doubts, index, log_name(site, Stream::metrics), wrong, "Steps and commits differ",
+           "have another number of tokens than the steps of the site's contributions have in "
+           "the commits");
 }
 
 }  // namespace
