@@ -67,7 +67,10 @@ void note_state(Update& update, TrackedJob& tracked, Job const& listed)
     bool const is_first = !tracked.running_since && (before.empty() || before == "PENDING") &&
                           (state == "PENDING" || state == "RUNNING");
     bool const has_changed = before != state && listed.state != Job::State::ended;
-    if (has_changed && !is_first) update.states.push_back({tracked.id.value, state});
+    if (!has_changed || is_first) return;
+    // A job that was requeued starts again.
+    auto const started = state == "RUNNING" ? listed.started : std::optional<Time>();
+    update.states.push_back({tracked.id.value, state, started});
 }
 
 // Returns whether the end of a job without a stop request is no failure. A job that ended at once

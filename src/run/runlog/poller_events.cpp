@@ -109,13 +109,15 @@ std::optional<JobChange> job_change_in(Event const& event)
 
 Event to_event(JobStateChange const& change, Time now, std::string site)
 {
-    return {now, "job-state", std::move(site), {{"job", change.job}, {"state", change.state}}};
+    json::Object details{{"job", change.job}, {"state", change.state}};
+    if (change.started) details.set("started", format_time(*change.started));
+    return {now, "job-state", std::move(site), std::move(details)};
 }
 
 std::optional<JobStateChange> job_state_change_in(Event const& event)
 {
     if (event.type != "job-state") return std::nullopt;
-    return JobStateChange{event.text("job"), event.text("state")};
+    return JobStateChange{event.text("job"), event.text("state"), event.time_of("started")};
 }
 
 Event to_event(Accounting const& accounting, Time now, std::string site)

@@ -61,6 +61,9 @@ struct JobChange {
 struct JobStateChange {
     std::string job;
     std::string state;
+    /// When the launcher started the job; empty if it does not run, or if the launcher does not
+    /// state it.
+    std::optional<Time> started{};
 };
 [[nodiscard]] Event to_event(JobStateChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<JobStateChange> job_state_change_in(Event const& event);

@@ -335,6 +335,22 @@ TEST(Plan, EachChangeOfAJobsStateIsLogged)
         << "a lost state may have been another one";
 }
 
+TEST(Plan, TheNewStartOfARequeuedJobIsLogged)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    auto waiting = job("7", Job::State::pending);
+    waiting.launcher_state = "PENDING";
+    state = observe(std::move(state), {waiting}, at(1), limits).state;
+    auto again = job("7", Job::State::running);
+    again.launcher_state = "RUNNING";
+    again.started = at(2);
+    auto const update = observe(std::move(state), {again}, at(3), limits);
+    ASSERT_THAT(update.states, SizeIs(1));
+    EXPECT_EQ(update.states[0].started, at(2));
+    auto const event = runlog::to_event(update.states[0], at(3), "A");
+    EXPECT_EQ(runlog::job_state_change_in(event)->started, at(2));
+}
+
 TEST(Plan, StateSurvivesStorage)
 {
     auto state = tracking({job("7", Job::State::running), job("8", Job::State::pending, "i1")});
