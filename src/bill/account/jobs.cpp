@@ -172,6 +172,7 @@ class JobTimes {
 
     void change_state(Event const& event, runlog::JobStateChange const& change)
     {
+        if (change.state == "RUNNING") start_again(event, change);
         auto* job = last_begun(change.job, event.time);
         if (job == nullptr) return;
         if (change.state == "SUSPENDED" || change.state == "STOPPED")
@@ -180,12 +181,33 @@ class JobTimes {
             job->suspended.back().to = std::min(job->suspended.back().to, event.time);
         // Slurm took the devices away, and starts the job again later.
         bool const waits = change.state == "PENDING" || change.state == "REQUEUED";
-        if (waits && !job->reported.noticed) job->reported.noticed = event.time;
+        if (!waits) return;
+        if (!job->reported.noticed) job->reported.noticed = event.time;
+        waits_[change.job] = event.time;
+    }
+
+    // A requeued job has devices again. Its new trainer may log something much later, or never.
+    void start_again(Event const& event, runlog::JobStateChange const& change)
+    {
+        auto const waits = waits_.find(change.job);
+        if (waits == waits_.end()) return;
+        Time const at = std::max(waits->second, change.started.value_or(event.time));
+        JobTimeline* next = nullptr;
+        for (auto& job : jobs_)
+            if (job.job == change.job && job.begin >= waits->second &&
+                (next == nullptr || job.begin < next->begin))
+                next = &job;
+        if (next == nullptr)
+            next = &jobs_.emplace_back(JobTimeline{.job = change.job, .begin = at});
+        next->begin = std::min(next->begin, at);
+        next->reported.started = at;
+        waits_.erase(waits);
     }
 
     std::vector<JobTimeline>& jobs_;
     Time opened_{Time::min()};
     std::map<std::string, Time> submitted_;
+    std::map<std::string, Time> waits_;  // since when jobs wait that Slurm requeued
 };
 
 // The last step that a job logged, or its begin if it logged none.
@@ -197,6 +219,14 @@ Time last_step_of(JobTimeline const& job, Time end, StepsByTime const& steps)
 
 // Slurm counts in whole seconds.
 constexpr Millis rounding{1'000};
+
+// Returns whether `next` is the same job of the cluster, started again. A cluster that was set up
+// again reuses its ids, for jobs that are submitted later.
+bool is_same_job(JobTimeline const& job, JobTimeline const& next)
+{
+    auto const& submitted = next.reported.submitted;
+    return !job.job.empty() && job.job == next.job && !(submitted && *submitted > job.last_sign);
+}
 
 // Decides when a job released its devices. The site's next job begins at `next`.
 void set_end(JobTimeline& job, std::optional<Time> const& next)
@@ -211,7 +241,8 @@ void set_end(JobTimeline& job, std::optional<Time> const& next)
         job.doubts.push_back("the launcher says that job " + job.job + " ended at " +
                              format_time(*report.ended) + ", and the site's logs show it at " +
                              format_time(last_sign));
-    job.end = job.exit;
+    // A trainer that starts again in the same job gave no device back, as far as anybody knows.
+    job.end = job.requeued && !report.noticed ? std::nullopt : job.exit;
     if (job.end) return;
     auto bound = next;
     for (auto const& other : {report.noticed, report.latest})
@@ -354,9 +385,9 @@ std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Even
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         auto& job = jobs[i];
         auto const next = i + 1 < jobs.size() ? std::optional(jobs[i + 1].begin) : std::nullopt;
-        job.requeued = next && !job.job.empty() && job.job == jobs[i + 1].job;
         auto const last_step = last_step_of(job, next.value_or(Time::max() - Millis{1}), steps);
         job.last_sign = std::max({job.begin, last_step, job.last_event.value_or(job.begin)});
+        job.requeued = next && is_same_job(job, jobs[i + 1]);
         set_end(job, next);
     }
     return separated(std::move(jobs));

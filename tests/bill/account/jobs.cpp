@@ -129,6 +129,54 @@ TEST(Jobs, ARequeuedJobIsRequeuedFromTheLastStepOfTheKilledTrainer)
                             held(PowerState::training, 5.5, 6)));
 }
 
+// The poller sees that Slurm took the devices away, and gave others, before the trainer logs.
+TEST(Jobs, ARequeuedJobHoldsDevicesFromItsNewStart)
+{
+    auto own = trained;
+    own.push_back(state(6, "EAST", "starting"));
+    own.push_back(event(6, "trainer-start", "EAST", {{"job", "1"}, {"ranks", 1}}));
+    own.push_back(event(7, "trainer-exit", "EAST", {{"code", 0}}));
+    std::vector<Event> const poller{
+        event(3.5, "job-state", "EAST", {{"job", "1"}, {"state", "PENDING"}}),
+        event(5.1, "job-state", "EAST",
+              {{"job", "1"}, {"state", "RUNNING"}, {"started", text(5)}})};
+    auto const first = {held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                        held(PowerState::requeued, 3, 3.5)};
+    auto expected = std::vector<StateInterval>(first);
+    expected.push_back(held(PowerState::starting, 5, 7));
+    EXPECT_EQ(states(own, poller, {step(3, {1}, 60)}), expected);
+    // The new trainer never logs.
+    auto ended = poller;
+    ended.push_back(event(6.5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(6)}}));
+    expected = {held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                held(PowerState::idle, 3, 3.5), held(PowerState::starting, 5, 6)};
+    auto const without = states(trained, ended, {step(3, {1}, 60)});
+    ASSERT_EQ(without.size(), expected.size());
+    EXPECT_EQ(without.back(), expected.back());
+}
+
+TEST(Jobs, ATrainerThatStartsAgainInItsJobGaveNoDeviceBack)
+{
+    auto own = with_exit(3);
+    own.push_back(state(4, "EAST", "starting"));
+    own.push_back(event(5, "trainer-exit", "EAST", {{"code", 0}}));
+    EXPECT_THAT(states(own, {}),
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::draining, 3, 4), held(PowerState::starting, 4, 5)));
+    std::vector<Event> const waits{
+        event(3.25, "job-state", "EAST", {{"job", "1"}, {"state", "PENDING"}})};
+    EXPECT_THAT(states(own, waits),
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::starting, 4, 5)));
+    // A cluster that was set up again gives the number to another job.
+    std::vector<Event> const another{
+        event(3.5, "job-submitted", "EAST", {{"job", "1"}}),
+        event(4, "job-started", "EAST", {{"job", "1"}, {"started", text(3.75)}})};
+    EXPECT_THAT(states(own, another),
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::starting, 3.75, 5)));
+}
+
 TEST(Jobs, AJobOfThePollerNeverTakesThePlaceOfAPersonsJob)
 {
     std::vector<Event> const poller{
