@@ -120,6 +120,8 @@ struct Tail {
     double seconds{};  ///< on the signal's clock
     WattHours energy;
     Grams carbon;  ///< of the energy of known intensity
+    /// The power is unknown for a part of these seconds, so energy and carbon are unknown.
+    bool unpowered{false};
 };
 
 /// What Slurm's accounting says about the energy of a site's jobs that have ended.

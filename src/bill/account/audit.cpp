@@ -108,6 +108,8 @@ std::string accounting_text(Account const& a)
 
 std::string text_of(Tail const& tail)
 {
+    if (tail.unpowered)
+        return fmt::format("{:.0f} s, an unknown amount of energy and CO2", tail.seconds);
     return fmt::format("{:.0f} s, {} kWh and {} kg CO2", tail.seconds,
                        three_digits(tail.energy.value / 1000),
                        three_digits(tail.carbon.value / 1000));

@@ -48,11 +48,14 @@ Millis distance_to_jobs(SiteRecords const& r, Time time)
     return least;
 }
 
-// Returns whether the logs reach a time, as far as anybody knows.
+// Returns whether the logs of the site's trainers reach a time, as far as anybody knows. Those of a
+// job may be published later than its commits.
 bool is_logged(SiteRecords const& r, Time time)
 {
-    auto const& until = r.files.publication.until;
-    return !until || time + usual_difference <= *until;
+    if (!r.files.publication.is_remote) return true;
+    Time newest = Time::min();
+    for (auto const& job : r.timeline.jobs) newest = std::max(newest, job.last_sign);
+    return time + usual_difference <= newest;
 }
 
 // A commit is written by a trainer, which runs in a job. curtail-store writes commits of forks.

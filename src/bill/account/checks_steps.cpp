@@ -122,6 +122,46 @@ void check_training_time(Doubts& doubts, SiteRecords const& r)
     }
 }
 
+// A trainer that did not run logged nothing meanwhile.
+void check_frozen(Doubts& doubts, SiteRecords const& r, JobTimeline const& job,
+                  energy::Interval frozen)
+{
+    // It notices a gap with this precision.
+    constexpr Millis precision{1'000};
+    energy::Interval const inside{frozen.from + precision, frozen.to - precision};
+    if (inside.from >= inside.to) return;
+    Contradictions lines;
+    for (auto const& step : r.steps.between(inside.from, inside.to)) lines.add(step.time);
+    for (auto const& event : r.files.events)
+        if (event.time >= inside.from && event.time < inside.to) lines.add(event.time);
+    if (lines.count == 0) return;
+    doubts.push_back(
+        {r.index, r.matters(frozen.length()) ? Bound::at_least : Bound::exact,
+         "Lines of a frozen trainer",
+         fmt::format("{}: {} lines of events.jsonl and metrics.jsonl, {}, are from a time in which "
+                     "{} did not run, by its event frozen: {}. One of them was changed.",
+                     r.name(), lines.count, span_text(lines.when), job_text(job),
+                     span_text(frozen))});
+}
+
+// Nobody knows what the devices did in a step that took much longer than the others.
+void check_stalled(Doubts& doubts, SiteRecords const& r)
+{
+    Contradictions stalls;
+    FractionalSeconds time{0};
+    for (auto const& [state, when] : r.timeline.held_real)
+        if (state == PowerState::stalled) {
+            stalls.add(when);
+            time += when.length();
+        }
+    if (stalls.count == 0) return;
+    doubts.push_back({r.index, Bound::exact, "Stalled steps",
+                      fmt::format("{}: {} of its steps in metrics.jsonl took much longer than the "
+                                  "others, {}. The bill has the power of training for {:.1f} s in "
+                                  "which its devices may have been idle.",
+                                  r.name(), stalls.count, span_text(stalls.when), time.count())});
+}
+
 // No site needs less energy than its tokens at the rate and power of its own steps.
 void check_least_energy(Doubts& doubts, SiteRecords const& r)
 {
@@ -173,8 +213,8 @@ Contradictions misnumbered_steps(SiteRecords const& r)
         StepMetrics const* before = nullptr;
         for (auto const& step :
              r.steps.between(job.begin, job.end.value_or(r.run_end) + Millis{1})) {
-            bool const follows = before == nullptr || step.step == before->step + 1 ||
-                                 (step.step == 1 && before->step > 1);
+            bool const follows =
+                before == nullptr || step.step == before->step + 1 || step.step == 1;
             if (!follows) found.add({interval_of(*before).from, step.time});
             before = &step;
         }
@@ -203,6 +243,9 @@ void check_steps(Doubts& doubts, SiteRecords const& r)
     check_steps_in_jobs(doubts, r);
     check_one_trainer(doubts, r);
     check_training_time(doubts, r);
+    for (auto const& job : r.timeline.jobs)
+        for (auto const& frozen : job.frozen) check_frozen(doubts, r, job, frozen);
+    check_stalled(doubts, r);
     check_least_energy(doubts, r);
     add_contradictions(doubts, r, too_large_steps(r), "Steps are too large",
                        "have more tokens than training.batch_tokens in force");

@@ -51,9 +51,8 @@ std::vector<Trainer> trainers_of(std::vector<Event>& events)
 }
 
 // Corrects the events of one trainer. Events without a monotonic time follow the one before.
-Millis correct(Trainer const& trainer)
+void correct(Trainer const& trainer, ClockChange& largest)
 {
-    Millis largest{0};
     Millis back{0};
     for (auto& event : trainer.events) {
         if (auto const monotonic = monotonic_of(event); monotonic && trainer.zero) {
@@ -61,9 +60,11 @@ Millis correct(Trainer const& trainer)
             back = difference > clock_rounding ? difference : Millis{0};
         }
         event.time += back;
-        largest = std::max(largest, back);
+        if (back <= Millis{0}) continue;
+        if (largest.by <= Millis{0}) largest.when.from = event.time;
+        largest.when.to = event.time;
+        largest.by = std::max(largest.by, back);
     }
-    return largest;
 }
 
 // The time of a step on the clock of the trainer that made it.
@@ -137,12 +138,12 @@ ClockChange set_forward(SiteFiles const& site, std::vector<JobTimeline> const& j
                     [](auto const& a, auto const& b) { return a.by < b.by; });
 }
 
-Millis correct_times(SiteFiles& site)
+ClockChange correct_times(SiteFiles& site)
 {
     auto const trainers = trainers_of(site.events);
-    Millis largest{0};
-    for (auto const& trainer : trainers) largest = std::max(largest, correct(trainer));
-    if (largest <= Millis{0}) return largest;
+    ClockChange largest;
+    for (auto const& trainer : trainers) correct(trainer, largest);
+    if (largest.by <= Millis{0}) return largest;
     for (auto& step : site.metrics)
         if (auto const time = time_of(step, trainers); time && *time - step.time > clock_rounding)
             step.time = *time;

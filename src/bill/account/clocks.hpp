@@ -8,14 +8,8 @@ namespace curtail::account {
 /// Corrects the times of a site's records where the clock of its machine was set back while a
 /// trainer ran. Each record of a trainer also has the time of the monotonic clock, which nobody
 /// sets. The first record of each trainer counts as right. Returns by how much the clock was set
-/// back at most; 0 if nothing was corrected. A trainer of an earlier version logged no such times.
-[[nodiscard]] Millis correct_times(SiteFiles& site);
-
-/// A change of a clock, which the times of a log's lines show.
-struct ClockChange {
-    Millis by{0};             ///< 0: none
-    energy::Interval when{};  ///< of the lines that show it
-};
+/// back at most, and when the corrected lines were written; nothing if nothing was corrected.
+[[nodiscard]] ClockChange correct_times(SiteFiles& site);
 
 /// Returns by how much the times of lines that were written one after the other go back at most.
 [[nodiscard]] ClockChange set_back(std::vector<Event> const& lines);

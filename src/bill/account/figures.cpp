@@ -75,6 +75,7 @@ Tail tail_of(Account const& account)
         sum.seconds += site.tail->seconds;
         sum.energy += site.tail->energy;
         sum.carbon += site.tail->carbon;
+        sum.unpowered = sum.unpowered || site.tail->unpowered;
     }
     return sum;
 }

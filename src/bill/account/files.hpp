@@ -23,6 +23,12 @@ namespace curtail::account {
 using runlog::Event;
 using runlog::StepMetrics;
 
+/// A change of a clock, which the times of a log's lines show.
+struct ClockChange {
+    Millis by{0};             ///< 0: none
+    energy::Interval when{};  ///< of the lines that show it
+};
+
 /// What one site logged.
 struct SiteFiles {
     std::vector<Event> events;
@@ -31,7 +37,7 @@ struct SiteFiles {
     std::vector<runlog::HeldOutLine> evaluations{};
     /// By how much the clock of the site's machine was set back at most while a trainer ran. The
     /// times of `events` and `metrics` are corrected (clocks.hpp).
-    Millis set_back{0};
+    ClockChange set_back{};
 };
 
 /// A contribution that a commit included or refused.

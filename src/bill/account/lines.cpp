@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/core/text.hpp"
@@ -160,34 +161,77 @@ void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string cons
         report(doubts, index, file, late, "Clock and decisions differ", what);
 }
 
-// A commit has steps and tokens of each contribution. At the end of the stream, steps are smaller.
+// A step trains on whole blocks, or is skipped and trains none.
 void check_tokens(std::vector<Doubt>& doubts, std::size_t index, RunFiles const& files)
 {
     auto const& site = files.run.sites[index].site;
-    auto const& steps = files.sites[index].metrics;
-    double least = 0;
-    double most = 0;
-    for (auto const& commit : files.commits)
-        for (auto const& part : commit.contributions) {
-            if (part.site != site || part.steps <= 0) continue;
-            auto const mean =
-                static_cast<double>(part.tokens.value) / static_cast<double>(part.steps);
-            least = least == 0 ? mean : std::min(least, mean);
-            most = std::max(most, mean);
-        }
-    if (most == 0) return;
-    auto const is_small = [&](StepMetrics const& step) {
-        return static_cast<double>(step.tokens.value) < 0.99 * least;
-    };
-    auto const end = std::find_if_not(steps.rbegin(), steps.rend(), is_small).base();
+    auto const block = files.run.rounds.block_tokens;
     Contradictions wrong;
-    for (auto step = steps.begin(); step != steps.end(); ++step) {
-        bool const is_large = static_cast<double>(step->tokens.value) > 1.01 * most;
-        if (is_large || (step < end && is_small(*step))) wrong.add(step->time);
+    for (auto const& step : files.sites[index].metrics)
+        if (step.tokens.value % block.value != 0) wrong.add(step.time);
+    report(doubts, index, log_name(site, Stream::metrics), wrong, "Steps without whole blocks",
+           "have a number of tokens that is no multiple of rounds.block_tokens");
+}
+
+// Times of decisions, or of events that follow from them.
+using Times = std::set<Time>;
+
+Contradictions differences(Times const& a, Times const& b)
+{
+    std::vector<Time> either;
+    std::ranges::set_symmetric_difference(a, b, std::back_inserter(either));
+    Contradictions found;
+    for (auto const time : either) found.add(time);
+    return found;
+}
+
+// Each window opens and closes by a decision, on the signal's clock. The last line may be a
+// decision whose event is still to come.
+void check_windows(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                   std::vector<Event> const& events)
+{
+    Times decided_openings, decided_closings, openings, closings;
+    for (auto const& event : events) {
+        auto const signal_time = runlog::signal_time_of(event);
+        if (!signal_time) continue;
+        if (auto const turn = runlog::window_change_in(event))
+            (turn->opens ? openings : closings).insert(*signal_time);
+        auto const phase = runlog::phase_change_in(event);
+        if (!phase || &event == &events.back()) continue;
+        if (phase->to == windows::Phase::closed) decided_closings.insert(*signal_time);
+        if (phase->from == windows::Phase::closed) decided_openings.insert(*signal_time);
     }
-    report(doubts, index, log_name(site, Stream::metrics), wrong, "Steps and commits differ",
-           "have another number of tokens than the steps of the site's contributions have in "
-           "the commits");
+    constexpr char const* title = "Windows and decisions differ";
+    constexpr char const* what =
+        "decide about a window without its event window-{}, or the other way round. Lines are "
+        "missing or were changed";
+    report(doubts, index, file, differences(openings, decided_openings), title,
+           fmt::format(what, "open"));
+    report(doubts, index, file, differences(closings, decided_closings), title,
+           fmt::format(what, "close"));
+}
+
+// The poller gives each event of all its sites the next number. Of journals, the newest pieces may
+// be missing, so nothing follows from them.
+void check_missing_numbers(std::vector<Doubt>& doubts, RunFiles const& files)
+{
+    auto const is_local = [](SiteFiles const& site) {
+        return !site.publication.is_remote && !site.publication.is_missing;
+    };
+    if (!std::ranges::all_of(files.sites, is_local)) return;
+    std::map<std::int64_t, Time> numbers;
+    for (auto const& event : files.poller_events)
+        if (auto const number = event.integer("number")) numbers.emplace(*number, event.time);
+    Contradictions gaps;
+    for (auto one = numbers.begin(); one != numbers.end() && std::next(one) != numbers.end(); ++one)
+        if (auto const next = std::next(one); next->first != one->first + 1)
+            gaps.add({std::min(one->second, next->second), std::max(one->second, next->second)});
+    if (gaps.count == 0) return;
+    doubts.push_back({std::nullopt, Bound::exact, "Event numbers are missing",
+                      fmt::format("the poller's events.jsonl of all sites: numbers are missing in "
+                                  "{} places, {}. Lines are missing, or a site is no longer in the "
+                                  "run file.",
+                                  gaps.count, span_text(gaps.when))});
 }
 
 }  // namespace
@@ -210,8 +254,10 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
         check_digests(doubts, s, trainer_file, files.sites[s].events);
         check_clock(doubts, s, poller_file, poller, timeline.axis);
         check_decisions(doubts, s, poller_file, poller, files, timeline.sites[s]);
+        check_windows(doubts, s, poller_file, poller);
         check_tokens(doubts, s, files);
     }
+    check_missing_numbers(doubts, files);
     return doubts;
 }
 

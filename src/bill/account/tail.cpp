@@ -9,12 +9,15 @@ namespace {
 // What a site draws, and at which intensity, while both are constant.
 struct Drawn {
     energy::PowerState state;
-    Watts power;
+    std::optional<Watts> power;
     std::optional<GramsPerKwh> intensity;
     GramsPerKwh threshold;
     friend bool operator==(Drawn const&, Drawn const&) = default;
 
-    [[nodiscard]] WattHours energy(FractionalSeconds time) const { return power * time; }
+    [[nodiscard]] WattHours energy(FractionalSeconds time) const
+    {
+        return power.value_or(Watts{}) * time;
+    }
     [[nodiscard]] Grams carbon(FractionalSeconds time) const
     {
         return std::max(Grams{}, energy(time) * intensity.value_or(GramsPerKwh{0}));
@@ -32,9 +35,10 @@ std::vector<DrawnPiece> pieces_of(SiteTimeline const& site, energy::Billings con
     for (auto const& b : billings)
         for (auto const& s : energy::clip(billed, b.when))
             for (auto const& piece : b.intensity.pieces(s.when))
-                out.push_back({piece.when,
-                               {s.state, b.power ? b.power->of(s.state) : Watts{}, piece.intensity,
-                                b.threshold}});
+                out.push_back(
+                    {piece.when,
+                     {s.state, b.power ? std::optional(b.power->of(s.state)) : std::nullopt,
+                      piece.intensity, b.threshold}});
     std::ranges::stable_sort(out, {}, [](DrawnPiece const& piece) { return piece.when.from; });
     return out;
 }
@@ -78,6 +82,8 @@ Tail difference(std::vector<DrawnPiece> const& a, std::vector<DrawnPiece> const&
             return std::max(x ? amount(*x) : Amount{}, y ? amount(*y) : Amount{});
         };
         tail.seconds += time.count();
+        for (auto const& drawn : {x, y})
+            if (drawn && !drawn->power) tail.unpowered = true;
         tail.energy += most([&](Drawn const& d) { return d.energy(time); });
         tail.carbon += most([&](Drawn const& d) { return d.carbon(time); });
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/core/text.hpp"
 #include "bill/account/parts.hpp"
 
 namespace curtail::account {
@@ -17,11 +18,11 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
     std::vector<std::string> warnings;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const& name = files.run.sites[s].site.value;
-        if (auto const back = files.sites[s].set_back; back > Millis{0})
-            warnings.push_back(
-                fmt::format("the clock of {} was set back by {:.1f} s while it trained; the report "
-                            "takes the times from its monotonic clock",
-                            name, seconds(back)));
+        if (auto const& back = files.sites[s].set_back; back.by > Millis{0})
+            warnings.push_back(fmt::format(
+                "the clock of {} was set back by {:.1f} s while it trained, as events.jsonl from "
+                "{} to {} shows; the report takes the times from its monotonic clock",
+                name, seconds(back.by), format_time(back.when.from), format_time(back.when.to)));
         for (auto const& job : timeline.sites[s].jobs)
             for (auto const& doubt : job.doubts) warnings.push_back(name + ": " + doubt);
     }

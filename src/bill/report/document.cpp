@@ -145,8 +145,9 @@ Value tail_json(account::Account const& a)
 {
     if (!a.fixed) return {};
     auto const json_of = [](account::Tail const& tail) {
-        return Object{
-            {"s", tail.seconds}, {"kwh", tail.energy.value / 1000}, {"g", tail.carbon.value}};
+        return Object{{"s", tail.seconds},
+                      {"kwh", tail.unpowered ? Value() : Value(tail.energy.value / 1000)},
+                      {"g", tail.unpowered ? Value() : Value(tail.carbon.value)}};
     };
     auto const tail = [&](account::SiteAccount const& site) { return json_of(*site.tail); };
     return Object{{"sites", by_site(a, tail)},

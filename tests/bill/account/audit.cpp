@@ -191,6 +191,24 @@ TEST(Audit, StatesTheTailOfEachSiteAndTheFiguresWithoutIt)
             HasSubstr("% goodput, training perplexity"))));
 }
 
+TEST(Audit, SaysThatTheTailOfUnknownPowerIsUnknown)
+{
+    auto files = small_run();
+    files.run.sites[1].power.reset();
+    auto fixed = files;
+    fixed.sites[1].events.pop_back();
+    files.fixed = std::make_shared<RunFiles const>(fixed);
+    auto const account = account_of(files);
+    EXPECT_THAT(texts(account, "tail"),
+                testing::ElementsAre(
+                    AllOf(HasSubstr("WEST: 360 s, an unknown amount of energy and CO2; in sum 360 "
+                                    "s, an unknown amount of energy and CO2 depend"),
+                          HasSubstr("EAST: 0 s, 0 kWh and 0 kg CO2"))));
+    auto const doc = report::document(account, std::nullopt);
+    EXPECT_TRUE(std::isnan(number(doc, {"audit", "tail", "sites", "WEST", "kwh"})));
+    EXPECT_EQ(number(doc, {"audit", "tail", "sites", "EAST", "kwh"}), 0);
+}
+
 // The bill of the fixed lines is that of these lines alone: what comes after them is the tail.
 TEST(Audit, KnowsTheCarbonOfFixedLinesThatEndEarlier)
 {

@@ -123,8 +123,10 @@ TEST_F(Checks, AClockThatWasSetBackIsCorrectedByTheMonotonicOne)
         if (e.time > at(1.2)) e.time -= Seconds{1200};
     for (auto& s : east.metrics)
         if (s.time > at(1.2)) s.time -= Seconds{1200};
-    EXPECT_EQ(correct_times(east), Seconds{1200});
-    EXPECT_EQ(correct_times(files.sites[1]), Seconds{0}) << "it has no monotonic times";
+    auto const corrected = correct_times(east);
+    EXPECT_EQ(corrected.by, Seconds{1200});
+    EXPECT_EQ(corrected.when.to, east.events.back().time);
+    EXPECT_EQ(correct_times(files.sites[1]).by, Seconds{0}) << "it has no monotonic times";
     EXPECT_EQ(account_of(files).sites[0].bill.total, whole.sites[0].bill.total);
     EXPECT_THAT(titles(), testing::IsEmpty());
 }
@@ -172,6 +174,66 @@ TEST_F(Checks, AStepThatTakesMuchLongerThanTheOthersHasStalled)
     for (auto const& s : states)
         if (s.state == PowerState::stalled) stalled += s.when.length().count();
     EXPECT_DOUBLE_EQ(stalled, 7'128 - 36);
+}
+
+// The poller of EAST decides twice, and numbers its lines.
+class PollerLines : public test::CheckedRun {
+  protected:
+    PollerLines()
+    {
+        std::int64_t number = 0;
+        for (auto& e : files.poller_events) {
+            e.details.set("number", ++number);
+            if (e.type == "window-open" || e.type == "window-close")
+                e.details.set("signal_time", format_time(e.time));
+        }
+        for (auto const& [hours, from, to] :
+             {std::tuple{0.0, "closed", "open"}, {2.0, "open", "closed"}})
+            decide("EAST", hours, from, to, ++number);
+        for (auto const& [hours, from, to] :
+             {std::tuple{1.0, "closed", "open"}, {3.0, "open", "closed"}})
+            decide("WEST", hours, from, to, ++number);
+        std::ranges::stable_sort(files.poller_events, {}, &Event::time);
+        std::int64_t next = 0;
+        for (auto& e : files.poller_events) e.details.set("number", ++next);
+    }
+    void decide(char const* site, double hours, char const* from, char const* to,
+                std::int64_t number)
+    {
+        files.poller_events.push_back(event(hours, "decision", site,
+                                            {{"signal_time", format_time(at(hours))},
+                                             {"from", from},
+                                             {"to", to},
+                                             {"reason", "clean"},
+                                             {"number", number}}));
+    }
+    void drop(char const* type)
+    {
+        std::erase_if(files.poller_events,
+                      [&](Event const& e) { return e.site == "EAST" && e.type == type; });
+    }
+};
+
+TEST_F(PollerLines, ThatAgreeRaiseNoDoubt) { EXPECT_THAT(titles(), testing::IsEmpty()); }
+
+TEST_F(PollerLines, OfWindowsWithoutDecisionsHaveANote)
+{
+    for (auto& e : files.poller_events)
+        if (e.site == "EAST" && e.type == "window-open")
+            e.details.set("signal_time", format_time(at(0.5)));
+    EXPECT_THAT(titles(), testing::ElementsAre("Windows and decisions differ"));
+    EXPECT_TRUE(has_note(
+        "EAST poller events.jsonl: 2 lines, from 2026-03-01T00:00:00Z to 2026-03-01T00:30:00Z"));
+}
+
+TEST_F(PollerLines, ThatAreMissingLeaveAGapInTheNumbers)
+{
+    drop("window-open");
+    drop("decision");
+    EXPECT_THAT(titles(), testing::Contains("Event numbers are missing"));
+    EXPECT_TRUE(has_note("numbers are missing in "));
+    files.sites[0].publication.is_remote = true;
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Event numbers are missing")));
 }
 
 TEST_F(Checks, ASmallDoubtLeavesTheFigureWhole)

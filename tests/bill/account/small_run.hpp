@@ -70,6 +70,7 @@ inline RunFiles small_run()
     files.run.run = {"small"};
     files.run.model = {"small", 2, 32, 2, 2, 16, 320};
     files.run.training.batch_tokens = {900};
+    files.run.rounds.block_tokens = {300};
     files.run.sites = {site("EAST", "E"), site("WEST", "W")};
     files.poller_events = {
         event(0, "window-open", "EAST", {{"window", "e"}}),
