@@ -74,7 +74,7 @@ void check_jobs(Doubts& doubts, SiteRecords const& r);
 /// Compares the clocks of poller, launcher and trainers.
 void check_clocks(Doubts& doubts, SiteRecords const& r);
 /// Compares jobs, events and steps with the commits, whose times come from the store's clock.
-void check_commits(Doubts& doubts, SiteRecords const& r, std::vector<CommitSummary> const& commits);
+void check_commits(Doubts& doubts, SiteRecords const& r, RunFiles const& files);
 /// Compares the settings that were in force with the present ones.
 void check_settings(Doubts& doubts, SiteRecords const& r, RunFiles const& files);
 /// Compares what meters say with the stated powers.

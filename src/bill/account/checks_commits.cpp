@@ -88,6 +88,22 @@ void check_named_commits(Doubts& doubts, SiteRecords const& r, Chain const& comm
                  "events.jsonl names commits before they were made");
 }
 
+// curtail-store makes the first commit of a fork before any job of the fork begins.
+void check_jobs_of_fork(Doubts& doubts, SiteRecords const& r, Time begin)
+{
+    Contradictions earlier;
+    for (auto const& job : r.timeline.jobs)
+        if (job.begin + usual_difference < begin)
+            earlier.add({job.begin, std::min(job.end.value_or(r.run_end), r.run_end)});
+    if (earlier.count == 0) return;
+    doubts.push_back(
+        {r.index, Bound::uncertain, "Jobs before the fork",
+         fmt::format("{}: {} jobs in events.jsonl, {}, began before the run's first "
+                     "commit, at {}. They are those of another run with the same "
+                     "folder, and the bill has their energy.",
+                     r.name(), earlier.count, span_text(earlier.when), format_time(begin))});
+}
+
 // A model has no tokens of a site that the site trains later. Where the metrics lack lines,
 // unlogged_work() says so.
 void check_tokens_in_time(Doubts& doubts, SiteRecords const& r, Chain const& commits)
@@ -112,8 +128,11 @@ void check_tokens_in_time(Doubts& doubts, SiteRecords const& r, Chain const& com
 
 }  // namespace
 
-void check_commits(Doubts& doubts, SiteRecords const& r, Chain const& commits)
+void check_commits(Doubts& doubts, SiteRecords const& r, RunFiles const& files)
 {
+    auto const& commits = files.commits;
+    if (files.spec && files.spec->fork && !commits.empty())
+        check_jobs_of_fork(doubts, r, commits.front().time);
     check_writers(doubts, r, commits);
     check_named_commits(doubts, r, commits);
     check_tokens_in_time(doubts, r, commits);

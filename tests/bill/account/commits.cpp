@@ -75,6 +75,19 @@ TEST_F(Commits, ThatALogNamesTooEarlyMakeTheBillUncertain)
     EXPECT_EQ(bound(), Bound::uncertain);
 }
 
+TEST_F(Commits, OfAForkAreOlderThanItsJobs)
+{
+    files.spec = protocol::RunSpec{};
+    files.spec->fork = protocol::ForkRef{{"parent"}, {12}, {}};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    files.commits.front().time = at(0.5);
+    EXPECT_THAT(titles(), testing::ElementsAre("Jobs before the fork"));
+    EXPECT_TRUE(
+        has_note("EAST: 1 jobs in events.jsonl, from 2026-03-01T00:00:00Z to 2026-03-01T02:30:00Z, "
+                 "began before the run's first commit, at 2026-03-01T00:30:00Z"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+}
+
 TEST_F(Commits, ThatIncludeStepsBeforeTheyRanMakeTheBillUncertain)
 {
     files.commits.back().time = at(2.5);  // WEST's last step ends at hour 3
