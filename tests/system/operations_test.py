@@ -292,6 +292,24 @@ def members_of_a_group_run_a_run_together():
         expect(hold["by"].startswith("nobody@"), f"{hold}")
         polled = as_stranger(*poll, *source, **member)
         expect(polled.returncode == 0, polled.stderr)
+        # Where a member's link leads, another member may have rights that the first one lacks.
+        private = run.folder / "private"
+        for name in ("job-logs", "sites/A", "poller/sites", "poller/sites/A", "sites/A/kept"):
+            private.mkdir(mode=0o700)
+            place = run.out / name
+            if place.exists():
+                place.rename(run.out / "aside")
+            place.symlink_to(private)
+            os.lchown(place, STRANGER, STRANGER)
+            for command in ([*poll, *source], [*poll, "--pause", "A", "--reason", "hot"]):
+                refused = execute(*command, code=77).stderr
+                expect(f"{name}: it is a symbolic link of user nobody" in refused, refused)
+            expect(private.stat().st_mode & 0o7777 == 0o700 and private.stat().st_gid == 0,
+                   f"{name}: the folder was opened")
+            private.rmdir()  # it is empty
+            place.unlink()
+            if (run.out / "aside").exists():
+                (run.out / "aside").rename(place)
         # What runs as the owner stays out of the group's reach.
         os.chown(run.run_file, 0, STRANGER)
         run.run_file.chmod(0o664)

@@ -8,6 +8,7 @@ import shutil
 import socket
 import stat
 import struct
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from harness import (BUILD, CORPUS, SOURCE, SmallRun, case, execute, expect, mai
                      wait_for)
 
 STRANGER = 65534
+ANOTHER = 65432  # no account
 
 
 def give(user, *paths):
@@ -122,6 +124,23 @@ def run_file_of_root_in_a_users_folder_is_no_way_to_roots_rights():
         done = pause(run, code=77)
         expect("link" in done.stderr, done.stderr)
         expect(seen(run.victim) == before, "root wrote into its own folder")
+        # Root opens nothing before it knows what it is.
+        run.run_file.unlink()
+        secret = run.victim / "secret.json"
+        secret.write_text('{"password": "hunter2"}')
+        secret.chmod(0o600)
+        run.run_file.symlink_to(secret)
+        os.lchown(run.run_file, STRANGER, STRANGER)
+        done = pause(run, code=77)
+        expect("password" not in done.stderr, done.stderr)
+        run.run_file.unlink()
+        os.mkfifo(run.victim / "pipe")
+        run.run_file.symlink_to(run.victim / "pipe")
+        writer = subprocess.Popen(["bash", "-c", f"exec 3>{run.victim}/pipe"])
+        pause(run, code=66)
+        expect(writer.poll() is None, "root opened the pipe")
+        writer.kill()
+        writer.wait()
         run.run_file.unlink()
         os.mkfifo(run.run_file)
         pause(run, code=66)
@@ -132,6 +151,63 @@ def run_file_of_root_in_a_users_folder_is_no_way_to_roots_rights():
         run.folder.chmod(0o700)
         done = pause(run, "setpriv", "--bounding-set=-dac_override,-dac_read_search", code=66)
         expect("/etc/curtail/holds.d" in done.stderr, done.stderr)
+
+
+@case(seconds=3)
+def user_names_no_run_of_another_user_to_root():
+    if os.getuid() != 0:
+        return  # only root can take the rights of another user
+    with run_of(STRANGER) as victim, run_of(ANOTHER) as run:
+        before = seen(victim.folder)
+        run.run_file.unlink()
+        run.run_file.symlink_to(victim.run_file)
+        os.lchown(run.run_file, ANOTHER, ANOTHER)
+        done = pause(run, code=77)
+        expect("link" in done.stderr and "it belongs to nobody" in done.stderr, done.stderr)
+        run.run_file.unlink()
+        # Paths in a hard link begin in the other user's folder, too.
+        os.link(victim.run_file, run.run_file)
+        done = pause(run, code=77)
+        expect(f"{run.folder}: it belongs to" in done.stderr, done.stderr)
+        expect(seen(victim.folder) == before, "the victim's run has changed")
+
+
+@case(seconds=6)
+def watching_poller_notices_what_others_can_change():
+    with SmallRun(sites=("A",), ranks=1) as run, \
+            tempfile.TemporaryDirectory(prefix="curtail-open-") as name:
+        script = Path(name) / "train.sh"
+        script.write_text("#!/bin/bash\n")
+        script.chmod(0o755)
+        run.change_site("A", launcher={"kind": "local", "script": str(script)})
+        (run.folder / "trace.csv").write_text("point_time,A\n" + "".join(
+            f"2026-01-11T{17 + m // 60:02}:{m % 60:02}:00Z,500\n" for m in range(300)))
+        poller = subprocess.Popen(
+            [program("curtail-poll"), run.run_file, "--trace", run.folder / "trace.csv", "--watch",
+             "--look-every", "0.2"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_for(lambda: (run.out / "poller/state.json").exists(), "the first poll")
+            script.chmod(0o777)
+            told = next(line for line in poller.stderr if f"chmod go-w {script}" in line)
+            expect("cannot trust" in told, told)
+        finally:
+            poller.terminate()
+            poller.communicate()
+
+
+@case(seconds=2)
+def file_that_others_could_create_is_refused():
+    with SmallRun(sites=("A",), ranks=1) as run, \
+            tempfile.TemporaryDirectory(prefix="curtail-open-") as name:
+        Path(name).chmod(0o1777)
+        for missing in ("slurm.conf", "none/slurm.conf"):
+            done = check_access(run, code=77, SLURM_CONF=f"{name}/{missing}")
+            expect("others could create it" in done.stderr, done.stderr)
+        done = execute("env", f"CURTAIL_BUILD={name}/build", program("curtail-poll"), run.run_file,
+                       "--check-access", code=77)
+        expect("others could create it" in done.stderr, done.stderr)
+        Path(name).chmod(0o755)
+        check_access(run, SLURM_CONF=f"{name}/none/slurm.conf")
 
 
 def check_access(run, code=0, **environment):

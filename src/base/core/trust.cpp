@@ -117,13 +117,16 @@ Writers writers_of(std::string const& file, struct stat const& status, Trust con
     return writers;
 }
 
-// Only its members, and root, can give a file to a group.
 bool is_owner_accepted(struct stat const& status, Trust const& trust)
 {
     uid_t const owner = status.st_uid;
-    return owner == geteuid() || trust.group == status.st_gid || owner == 0 ||
+    // Below a set-gid folder of the group, files of strangers belong to the group, too.
+    auto const is_of_member = [&] {
+        return trust.group == status.st_gid && is_member(user_name(owner), *trust.group);
+    };
+    return owner == geteuid() || owner == 0 ||
            std::ranges::find(trust.owners, owner) != trust.owners.end() ||
-           (trust.system_owners && is_system_account(owner));
+           (trust.system_owners && is_system_account(owner)) || is_of_member();
 }
 
 // The path as a word of a command that a person copies into a shell.
@@ -283,8 +286,10 @@ FoldersAbove check_folders_above(fs::path const& path, Trust const& trust)
     FoldersAbove found;
     for (auto const& folder : lookups.folders)
         if (!found.error) check_folder_above(folder, installed, found);
+    // Where a member's link leads, this user may have rights that the member lacks.
+    Trust const of_links{trust.owners, true, std::nullopt};
     for (auto const& link : lookups.links)
-        if (!found.error) check_link(link, installed, found);
+        if (!found.error) check_link(link, of_links, found);
     if (found.error) found.warning.clear();
     return found;
 }

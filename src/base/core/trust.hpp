@@ -36,9 +36,10 @@ struct FoldersAbove {
     std::string warning{};         ///< a group, or another user, can replace the file
 };
 /// Examines all folders in which the kernel looks up a part of `path`, also those on the way of
-/// each symbolic link. A link of another user is an error. In a folder with the sticky bit, only
-/// its owner can replace an entry of this user. A replaced file shows another owner, so a folder of
-/// which a group or its owner can replace the entries is a warning.
+/// each symbolic link. A link of another user is an error, also if `trust.group` has that user. In
+/// a folder with the sticky bit, only its owner can replace an entry of this user. A replaced file
+/// shows another owner, so a folder of which a group or its owner can replace the entries is a
+/// warning.
 [[nodiscard]] FoldersAbove check_folders_above(std::filesystem::path const& path,
                                                Trust const& trust = {});
 

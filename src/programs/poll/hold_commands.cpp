@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/poll/hold_commands.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,20 +61,50 @@ Result<void> carry_out(config::Run const& run, SiteId const& site, HoldCommand c
         " is paused, but its permission still stands until the poller ends it"));
 }
 
+// Checks that the way to a run file belongs to the file's owner: another user's link or folder
+// would let root act on a run that this user names.
+Result<void> check_way(std::filesystem::path const& run_file, uid_t owner)
+{
+    auto const refuse = [&](Error error) -> Result<void> {
+        return fail(ExitCode::permission, "cannot act as root on " + run_file.string(),
+                    error.what + ": " + error.why,
+                    "it belongs to " + user_name(owner) +
+                        ": name the file itself, in a folder of this user; or " + use_hold);
+    };
+    auto above = check_folders_above(run_file, {.owners = {owner}});
+    if (above.error) return refuse(std::move(*above.error));
+    std::error_code error;
+    for (auto folder = std::filesystem::absolute(run_file, error).parent_path();
+         folder.has_relative_path(); folder = folder.parent_path()) {
+        struct stat status {};
+        if (stat(folder.c_str(), &status) != 0 || status.st_uid == owner ||
+            is_system_account(status.st_uid))
+            continue;
+        return refuse({ExitCode::permission, folder.string(),
+                       "it belongs to " + user_name(status.st_uid), ""});
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<Actor> act_as_owner(std::filesystem::path const& run_file)
 {
     if (geteuid() != 0) return Actor::user;
-    auto opened = open_to_read(run_file);
-    if (!opened) {
-        // A file server may take root for another user.
-        if (opened.error().why == errno_text(EACCES)) opened.error().remedy = use_hold;
-        return tl::unexpected(std::move(opened.error()));
-    }
+    // A descriptor of O_PATH reads nothing: the file may be a pipe, a device, or a secret.
+    Fd const fd(open(run_file.c_str(), O_PATH | O_CLOEXEC));
     struct stat status {};
-    if (!*opened || fstat((*opened)->get(), &status) != 0)
-        return fail(ExitCode::no_input, "cannot read " + run_file.string(), errno_text(ENOENT));
+    if (!fd || fstat(fd.get(), &status) != 0) {
+        // A file server may take root for another user.
+        int const error = errno;
+        return fail(ExitCode::no_input, "cannot read " + run_file.string(), errno_text(error),
+                    error == EACCES ? use_hold : "");
+    }
+    if (!S_ISREG(status.st_mode))
+        return fail(ExitCode::no_input, "cannot read " + run_file.string(), "it is no file",
+                    "name a run file");
+    if (auto checked = check_way(run_file, status.st_uid); !checked)
+        return tl::unexpected(checked.error());
     if (status.st_uid == 0) return Actor::user;
     if (auto done = become_user(status.st_uid); !done) {
         done.error().remedy = use_hold;

@@ -21,6 +21,53 @@ namespace {
 constexpr char const* start_other_run =
     "start a new run, with its own `run` and `folder` in its file";
 
+// Checks before each look at the jobs, and before each submission, who can change what the
+// launcher reads, runs or follows: while a poller watches, others may have created files.
+class CheckedLauncher : public launch::Launcher {
+  public:
+    CheckedLauncher(std::unique_ptr<Launcher> launcher, config::Run const& run,
+                    config::Site const& site)
+        : launcher_(std::move(launcher)), run_(run), site_(site)
+    {
+    }
+    Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override
+    {
+        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
+        return launcher_->submit(window, intent);
+    }
+    Result<std::vector<plan::Job>> jobs() override
+    {
+        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
+        return launcher_->jobs();
+    }
+    Result<launch::PastJob> past_job(launch::MissingJob const& missing) override
+    {
+        return launcher_->past_job(missing);
+    }
+    Result<std::optional<AccountedJobs>> accounted_jobs(Time since) override
+    {
+        return launcher_->accounted_jobs(since);
+    }
+    std::filesystem::path log_file(plan::JobId const& job) const override
+    {
+        return launcher_->log_file(job);
+    }
+    Result<void> drain(plan::JobId const& job) override { return launcher_->drain(job); }
+    Result<void> cancel(plan::JobId const& job, bool only_pending) override
+    {
+        return launcher_->cancel(job, only_pending);
+    }
+
+  private:
+    [[nodiscard]] Result<std::string> check() const
+    {
+        return check_trusted_files(run_, {&site_}, build_folder());
+    }
+    std::unique_ptr<Launcher> launcher_;
+    config::Run const& run_;
+    config::Site const& site_;
+};
+
 poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
                            std::optional<TimeScale> const& replay = {})
@@ -33,7 +80,9 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
             target.run.site_folder(site.site),
             target.run.folder / "complete.json",
             std::move(provider),
-            launch::make_launcher(target.run, site, target.folder_id, build_folder()),
+            std::make_unique<CheckedLauncher>(
+                launch::make_launcher(target.run, site, target.folder_id, build_folder()),
+                target.run, site),
             limits,
             replay ? std::optional(replay->origin) : std::nullopt,
             replay ? replay->factor : 1,

@@ -53,6 +53,22 @@ tl::unexpected<Error> untrusted_path(std::string_view folder, std::string why)
         "remove " + (folder.empty() ? "the empty entry" : printable(folder)) + " from the PATH");
 }
 
+// Checks a file that is missing now, and that is followed or run as soon as somebody creates it.
+Result<std::string> check_missing_file(fs::path const& file, Trust const& trust)
+{
+    std::string warning;
+    for (auto const& place : places_of(file.parent_path())) {
+        auto checked = check_access(place, trust);
+        if (!checked)
+            return fail(ExitCode::permission, "cannot trust " + file.string(),
+                        "it is missing, and others could create it: " + checked.error().what +
+                            ": " + checked.error().why,
+                        "name a file in a folder that nobody else can change");
+        if (warning.empty()) warning = std::move(*checked);
+    }
+    return warning;
+}
+
 // Checks a folder of the PATH that lacks the command `name`: somebody could put it there.
 Result<std::string> check_folder_before(std::string_view folder, std::string const& name,
                                         Trust const& trust)
@@ -120,8 +136,12 @@ Result<std::string> check_files(config::Run const& run, std::set<fs::path> const
         if (warning->empty()) *warning = std::move(*checked);
         return true;
     };
-    for (auto const& file : files)
-        if (!add(check_access(file, trust))) return warning;
+    std::error_code error;
+    for (auto const& file : files) {
+        bool const exists = fs::exists(file, error);
+        if (!add(exists ? check_access(file, trust) : check_missing_file(file, trust)))
+            return warning;
+    }
     for (auto const& command : commands)
         if (!add(check_command(command, trust))) return warning;
     return warning;

@@ -16,12 +16,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Folders that Curtail makes, and in which it looks up names.
 std::vector<fs::path> folders_of(Run const& run)
 {
-    std::vector<fs::path> folders{run.folder, run.poller_folder(), run.folder / "sites"};
-    for (auto const& site : run.sites) folders.push_back(run.site_folder(site.site));
+    std::vector<fs::path> folders{run.folder, run.poller_folder(), run.poller_folder() / "sites",
+                                  run.folder / "sites"};
+    for (auto const& site : run.sites) {
+        folders.push_back(run.site_folder(site.site));
+        folders.push_back(run.poller_folder(site.site));
+    }
     if (!run.store.is_s3()) folders.push_back(run.store.folder());
     return folders;
+}
+
+// In the folders of a shared run, other members can replace folders and files by links.
+Result<void> check_links(Run const& run)
+{
+    for (auto const& folder : folders_of(run)) {
+        std::error_code error;
+        for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+             entry.increment(error)) {
+            if (!entry->is_symlink(error)) continue;
+            auto above = check_folders_above(entry->path());
+            if (!above.error) continue;
+            above.error->remedy = "have the link removed, by its owner or by root";
+            return tl::unexpected(std::move(*above.error));
+        }
+    }
+    return {};
 }
 
 // Members of the group create files in such a folder; with the sticky bit, they replace only their
@@ -29,16 +51,28 @@ std::vector<fs::path> folders_of(Run const& run)
 constexpr mode_t open_to_group = 02770;
 constexpr mode_t sticky = 01000;
 
+// Opens a folder. Follows a link only if it is the user's own: nobody puts one there meanwhile.
+Fd open_folder(fs::path const& folder)
+{
+    struct stat status {};
+    bool const is_link = lstat(folder.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+    return Fd(
+        open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW)));
+}
+
 Result<void> make_shared_folder(fs::path const& folder, gid_t group, mode_t mode)
 {
     auto const failed = [&](int error) {
         return fail(ExitCode::cannot_create, "cannot create folder " + folder.string(),
                     errno_text(error));
     };
+    // What follows must not happen to a folder to which somebody else's link leads.
+    if (auto checked = curtail::check_access(folder, {.group = group}); !checked)
+        return tl::unexpected(checked.error());
     if (auto made = make_folder(folder.parent_path()); !made) return made;
     if (int const error = create_folder(folder, 0700); error != 0 && error != EEXIST)
         return failed(error);
-    Fd const fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    auto const fd = open_folder(folder);
     struct stat status {};
     if (!fd || fstat(fd.get(), &status) != 0) return failed(errno);
     // A folder from before the run was shared is shared from now on.
@@ -67,6 +101,8 @@ Result<std::string> check_access(Run const& run)
         if (!checked) return checked;
         if (warning.empty()) warning = std::move(*checked);
     }
+    if (run.shared_group)
+        if (auto checked = check_links(run); !checked) return tl::unexpected(checked.error());
     return warning;
 }
 
@@ -81,6 +117,7 @@ Result<Run> read_trusted_run(fs::path const& file)
 Result<void> make_run_folder(Run const& run)
 {
     if (!run.shared_group) return make_folder(run.folder);
+    if (auto checked = check_links(run); !checked) return checked;
     auto made = make_shared_folder(run.folder, *run.shared_group, open_to_group | sticky);
     umask(007);
     return made;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -178,6 +179,29 @@ TEST_F(TrustedFile, ThroughALinkOfAnotherUserIsRefused)
     EXPECT_THAT(check_access(folder_ / "link/file").error().message(),
                 HasSubstr("who could lead it elsewhere"));
     EXPECT_EQ(check_access(folder_ / "link/file", {.owners = {stranger}}).value(), "");
+}
+
+TEST_F(TrustedFile, OfTheGroupMustBelongToAMember)
+{
+    auto const* const account = getpwuid(stranger);
+    if (account == nullptr) GTEST_SKIP() << "no such account";
+    give(stranger, account->pw_gid);
+    EXPECT_EQ(refusal({.group = account->pw_gid}), "");
+    // Below a set-gid folder, whoever creates a file gives it to the folder's group.
+    constexpr gid_t another_group = 65'432;
+    give(stranger, another_group);
+    EXPECT_THAT(refusal({.group = another_group}), HasSubstr("belongs to user"));
+}
+
+TEST_F(TrustedFile, ThroughALinkOfAMemberIsRefused)
+{
+    auto const* const account = getpwuid(stranger);
+    if (geteuid() != 0 || account == nullptr) GTEST_SKIP() << "only root can give files away";
+    std::filesystem::create_directory(folder_ / "real");
+    std::filesystem::create_directory_symlink("real", folder_ / "link");
+    ASSERT_EQ(lchown((folder_ / "link").c_str(), stranger, account->pw_gid), 0);
+    EXPECT_THAT(check_access(folder_ / "link/file", {.group = account->pw_gid}).error().message(),
+                HasSubstr("who could lead it elsewhere"));
 }
 
 TEST_F(TrustedFile, InAStickyFolderOfAnotherUserIsAWarning)
