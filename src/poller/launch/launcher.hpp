@@ -43,8 +43,8 @@ class Launcher {
     /// Slurm forgets them after its MinJobAge. Also returns a job whose name is job_name() and
     /// whose comment is unreadable. The intent of such a job is empty.
     [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
-    /// Returns how a job ended that jobs() no longer lists. Fails with `data` if the records of the
-    /// launcher do not parse.
+    /// Returns how a job ended that jobs() no longer lists. Fails with `temporary` if the launcher
+    /// could not be asked, and with `data` if its records do not parse.
     [[nodiscard]] virtual Result<PastJob> past_job(MissingJob const& missing) = 0;
     /// Returns the jobs of this run, site and run folder that the cluster's accounting knows and
     /// that ran at or after `since`. Returns an empty optional if the launcher has no accounting.

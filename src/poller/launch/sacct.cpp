@@ -195,6 +195,16 @@ char const* const sacct_format = "JobID,State,ExitCode,Submit,Start,End,JobName"
 char const* const accounts_format =
     "JobIDRaw,State,ExitCode,Submit,Start,End,JobName,ElapsedRaw,ConsumedEnergyRaw";
 
+bool means_no_accounting(std::string_view errors)
+{
+    // Of Slurm 22.05, and of earlier and later versions.
+    static constexpr std::string_view signs[] = {
+        "accounting storage is disabled", "job completion is disabled",
+        "not running a supported accounting_storage", "unrecognized option '--completion'"};
+    return std::ranges::any_of(
+        signs, [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
+}
+
 Result<std::vector<runlog::Accounting::Job>> parse_accounts(std::string_view text,
                                                             Marks const& marks,
                                                             std::string_view name)

@@ -22,6 +22,10 @@ extern char const* const accounts_format;
                                                                           Marks const& marks,
                                                                           std::string_view name);
 
+/// Returns whether `errors`, the stderr of a sacct that failed, says that the cluster keeps no such
+/// records, as most private clusters do not.
+[[nodiscard]] bool means_no_accounting(std::string_view errors);
+
 /// Where sacct has its records from.
 enum class SacctSource {
     accounting,     ///< the database: times have a zone

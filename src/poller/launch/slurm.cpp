@@ -48,6 +48,17 @@ tl::unexpected<Error> failed(process::CommandResult const& result, std::string w
                 no_answer ? "is slurmctld running? see `scontrol ping`" : "");
 }
 
+// Why a command that only asks a question gave no answer that counts; empty if it did. Output
+// before an exit code other than 0 may be a part of the answer.
+std::string without_success(Result<process::CommandResult> const& finished)
+{
+    if (!finished) return finished.error().why;
+    auto const code = finished->exit_code;
+    if (code == 0) return {};
+    if (code > 128) return fmt::format("signal {} ended it", code - 128);
+    return fmt::format("exit code {}: {}", code, last_lines(finished->errors));
+}
+
 // Returns what a record says about the end of a job that contradicts what is known about the job.
 std::string contradiction(plan::Job const& record, MissingJob const& missing)
 {
@@ -136,7 +147,12 @@ Result<process::CommandResult> SlurmLauncher::run(std::vector<std::string> argum
 Result<std::optional<std::string>> SlurmLauncher::federated_cluster() const
 {
     auto const finished = run({"scontrol", "show", "federation"});
-    if (!finished || finished->exit_code != 0) return std::optional<std::string>{};
+    if (!finished && finished.error().code == ExitCode::unavailable)
+        return tl::unexpected(finished.error());
+    // Without an answer, the job of a member could run in another grid region.
+    if (auto why = without_success(finished); !why.empty())
+        return fail(ExitCode::temporary, "cannot ask scontrol for a federation", std::move(why),
+                    "does `scontrol show federation` answer on this machine?");
     return find_federated_cluster(finished->output);
 }
 
@@ -219,17 +235,34 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     return failed(*finished, what);
 }
 
+Result<std::optional<std::string>> SlurmLauncher::ask_sacct(std::string const& option,
+                                                            plan::JobId const& job,
+                                                            Marks const& marks) const
+{
+    auto const finished = run({"sacct", "--parsable", "--delimiter=" + marks.separator, option,
+                               "--jobs=" + job.value, std::string("--format=") + sacct_format});
+    bool const is_missing = !finished && finished.error().code == ExitCode::unavailable;
+    bool const is_disabled =
+        finished && finished->exit_code == 1 && means_no_accounting(finished->errors);
+    if (is_missing || is_disabled) return std::optional<std::string>{};
+    if (auto why = without_success(finished); !why.empty())
+        return fail(ExitCode::temporary, "cannot ask sacct how job " + job.value + " ended",
+                    std::move(why), "does `sacct " + option + "` answer on this machine?");
+    return std::optional(finished->output);
+}
+
 Result<PastJob> SlurmLauncher::past_job(MissingJob const& missing)
 {
     PastJob past;
+    std::optional<Error> unanswered;
     for (auto const& [option, source] : {std::pair("--allocations", SacctSource::accounting),
                                          std::pair("--completion", SacctSource::completion_log)}) {
         auto const marks = new_marks();
-        auto const finished =
-            run({"sacct", "--parsable", "--delimiter=" + marks.separator, option,
-                 "--jobs=" + missing.job.id.value, std::string("--format=") + sacct_format});
-        if (!finished || finished->exit_code != 0) continue;
-        auto found = find_in_sacct(finished->output, marks, source, missing, job_name(spec_));
+        auto const answer = ask_sacct(option, missing.job.id, marks);
+        // The completion log may know what the database cannot tell now.
+        if (!answer && !unanswered) unanswered = answer.error();
+        if (!answer || !*answer) continue;
+        auto found = find_in_sacct(**answer, marks, source, missing, job_name(spec_));
         if (!found) return tl::unexpected(found.error());
         if (!*found) continue;
         if (auto why = contradiction(**found, missing); !why.empty()) {
@@ -241,6 +274,7 @@ Result<PastJob> SlurmLauncher::past_job(MissingJob const& missing)
         past.job->intent = missing.job.intent;
         return past;
     }
+    if (unanswered) return tl::unexpected(*unanswered);
     return past;
 }
 

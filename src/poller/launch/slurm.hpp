@@ -5,6 +5,7 @@
 #include "base/process/command.hpp"
 #include "poller/launch/job_spec.hpp"
 #include "poller/launch/launcher.hpp"
+#include "poller/launch/marked_output.hpp"
 
 namespace curtail::launch {
 
@@ -29,8 +30,9 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
-    /// Asks sacct for the accounting record, or, if there is no accounting, for the record of job
-    /// completion.
+    /// Asks sacct for the accounting record, and then for the record of job completion. Without
+    /// sacct, or if it says that one of the two is disabled, that one has no record. Fails with
+    /// `temporary` if sacct gave no answer that counts, and no record was found.
     [[nodiscard]] Result<PastJob> past_job(MissingJob const& missing) override;
     [[nodiscard]] Result<std::optional<AccountedJobs>> accounted_jobs(Time since) override;
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override;
@@ -43,9 +45,15 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<process::CommandResult> run(std::vector<std::string> arguments,
                                                      plan::IntentId const& intent = {}) const;
     /// Returns the name of the site's cluster if the cluster is a member of a federation. Returns
-    /// an empty optional if it is not, or if scontrol fails: a submission must not depend on
-    /// scontrol. Fails with `data` if its answer does not parse.
+    /// an empty optional if it is not. Fails with `temporary` if scontrol gave no answer that
+    /// counts, with `unavailable` if there is no scontrol, and with `data` if its answer does not
+    /// parse.
     [[nodiscard]] Result<std::optional<std::string>> federated_cluster() const;
+    /// Returns what sacct printed about a job with `option`, which names the source of its records.
+    /// Returns an empty optional if the cluster has no such source.
+    [[nodiscard]] Result<std::optional<std::string>> ask_sacct(std::string const& option,
+                                                               plan::JobId const& job,
+                                                               Marks const& marks) const;
     [[nodiscard]] std::vector<std::string> sbatch_arguments(
         Comment const& comment, std::optional<std::string> const& cluster) const;
     [[nodiscard]] Result<void> scancel(std::vector<std::string> options,

@@ -26,6 +26,9 @@ struct JobLimits {
     int failures_before_hold{6};
     /// A job that is ending for longer than this no longer delays the next one.
     Millis completing_time{300'000};
+    /// A job that the launcher no longer lists, and cannot say how it ended, counts as gone after
+    /// this time.
+    Millis missing_time{600'000};
     Millis first_backoff{10'000};  ///< pause after the first failure of a series; doubles with each
                                    ///< further one
     Millis longest_backoff{600'000};  ///< upper limit of the pause

@@ -174,4 +174,15 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimi
     return update;
 }
 
+bool note_missing(TrackedJob& job, Time now, JobLimits const& limits)
+{
+    // No state of a launcher. With it, `ending_since` is when the job was first missing.
+    constexpr auto missing = "MISSING";
+    bool const is_new = job.launcher_state != missing || !job.ending_since;
+    // The clock may have been set back.
+    if (is_new || now < *job.ending_since) job.ending_since = now;
+    job.launcher_state = missing;
+    return now - *job.ending_since >= limits.missing_time;
+}
+
 }  // namespace curtail::plan

@@ -14,4 +14,9 @@ namespace curtail::plan {
 [[nodiscard]] Update observe(SiteState before, std::vector<Job> const& jobs, Time now,
                              JobLimits const& limits);
 
+/// Notes in `job` that the launcher does not list it, and cannot say how it ended. Returns whether
+/// that has been so for JobLimits::missing_time, so that the job counts as gone. `now` is real
+/// time.
+[[nodiscard]] bool note_missing(TrackedJob& job, Time now, JobLimits const& limits);
+
 }  // namespace curtail::plan

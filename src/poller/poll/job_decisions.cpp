@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/core/time.hpp"
 #include "poller/plan/clamp_times.hpp"
 #include "run/runlog/trainer_events.hpp"
 
@@ -125,6 +126,13 @@ std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
               : record.exit_code != 0     ? End::failed
                                           : End::clean;
     return job;
+}
+
+std::string gone_text(plan::TrackedJob const& tracked, Error const& error, Time now)
+{
+    auto const since = now - tracked.ending_since.value_or(now);
+    return "job " + tracked.id.value + " has not been listed for " + format_duration(since) +
+           " and counts as gone, whether a person cancelled it or not: " + error.message();
 }
 
 bool is_other_trainer(runlog::TrainerStatus const& status, plan::SiteState const& known,

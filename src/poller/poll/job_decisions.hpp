@@ -64,6 +64,10 @@ struct TrainerRecord {
 [[nodiscard]] std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
                                                       TrainerRecord const& record);
 
+/// Returns the log line for a job that counts as gone although the launcher failed with `error`
+/// when it was asked how the job ended.
+[[nodiscard]] std::string gone_text(plan::TrackedJob const& tracked, Error const& error, Time now);
+
 /// Returns whether the trainer that wrote `status` at most 10 s ago runs in a job of somebody else:
 /// its job is neither in `known` nor in `listed`. `known` is what the poller knew before this poll.
 /// `now` is real time.

@@ -183,7 +183,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool 
     }
     if (auto added = add_forgotten(record.jobs, *listed, now); !added) {
         set_status(undecided_status(record.window, desired(record, stop_reason), added.error()));
-        return {};
+        return {false, store_.set_jobs(id(), record.jobs, record.holds, {})};
     }
     add_causes(record.jobs, *listed, now);
     auto other = other_trainer(record.jobs, *listed, now);
@@ -219,23 +219,28 @@ Result<void> SitePoller::ask_accounting(Time now)
                                 {runlog::to_event(accounting, now, id().value)});
 }
 
-Result<void> SitePoller::add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed,
+Result<void> SitePoller::add_forgotten(plan::SiteState& known, std::vector<plan::Job>& listed,
                                        Time now)
 {
-    for (auto const& tracked : known.jobs) {
+    Result<void> found;
+    for (auto& tracked : known.jobs) {
         if (plan::find(listed, tracked) != nullptr) continue;
         auto const trainer = trainer_of(tracked.submission());
         auto past = parts_.launcher->past_job({tracked.id, tracked.intent, tracked.submitted,
                                                tracked.running_since,
                                                last_sign_of(tracked.submission(), trainer), now});
         auto const own = end_of_trainer(tracked, trainer);
-        if (!past && !own) return tl::unexpected(past.error());
+        if (!past && !own) {
+            if (plan::note_missing(tracked, now, limits()))
+                log_.warning(id().value + ": " + gone_text(tracked, past.error(), now));
+            else found = first_error(found, tl::unexpected(past.error()));
+        }
         if (past)
             for (auto const& doubt : past->doubts) log_.warning(id().value + ": " + doubt);
         auto job = past && past->job ? past->job : own;
         if (job) listed.push_back(std::move(*job));
     }
-    return {};
+    return found;
 }
 
 std::optional<Time> SitePoller::last_sign_of(plan::Submission const& job,

@@ -95,13 +95,15 @@ class SitePoller {
     /// `submission` was decided.
     [[nodiscard]] bool is_still_wanted(plan::Action const& submission) const;
     [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
-    /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
-    /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
     /// Once a day and after the end of the run, asks the cluster's accounting for the site's jobs,
     /// and logs the answer.
     [[nodiscard]] Result<void> ask_accounting(Time now);
-    [[nodiscard]] Result<void> add_forgotten(plan::SiteState const& known,
-                                             std::vector<plan::Job>& listed, Time now);
+    /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
+    /// says how they ended: the launcher's record of past jobs, or the trainer's own events. Fails
+    /// with the launcher's error if it may still say later how a job ended. `known` then says since
+    /// when that job is missing.
+    [[nodiscard]] Result<void> add_forgotten(plan::SiteState& known, std::vector<plan::Job>& listed,
+                                             Time now);
     [[nodiscard]] TrainerRecord trainer_of(plan::Submission const& job) const;
     /// Returns when the site's own logs last show that the job lived.
     [[nodiscard]] std::optional<Time> last_sign_of(plan::Submission const& job,

@@ -165,10 +165,106 @@ TEST_F(FakeFederation, JobOfAMemberRunsOnlyOnTheSitesOwnCluster)
 
 TEST_F(FakeFederation, WithoutAFederationNoClusterIsNamed)
 {
-    for (auto const& scontrol :
-         {print_fixture("federation.txt"), std::string("echo Self: a:b:1; exit 1"),
-          std::string("exit 1"), std::string("sleep 60"), std::string("kill -9 $$")})
+    for (auto const& scontrol : {print_fixture("federation.txt"), std::string("exit 0")})
         EXPECT_THAT(sbatch_called_with(scontrol), Not(HasSubstr("--clusters"))) << scontrol;
+}
+
+TEST_F(FakeFederation, WithoutAnAnswerOfScontrolThereIsNoSubmission)
+{
+    answer("sbatch", "echo 42");
+    auto with = spec(folder_.path());
+    with.launch.command_deadline = Millis(1'000);
+    for (auto const& scontrol :
+         {print_fixture("federation-member.txt") + "; exit 1", std::string("exit 1"),
+          std::string("sleep 60"), std::string("kill -9 $$"),
+          std::string("head -c 9000000 /dev/zero")}) {
+        answer("scontrol", scontrol);
+        auto const job = SlurmLauncher(with).submit({"w"}, {"i"});
+        ASSERT_FALSE(job) << scontrol;
+        EXPECT_EQ(job.error().code, ExitCode::temporary) << scontrol;
+        EXPECT_THAT(job.error().message(), HasSubstr("cannot ask scontrol for a federation: "));
+    }
+    EXPECT_EQ(called("sbatch"), "not called");
+}
+
+// A job that squeue no longer lists.
+class FakeSacct : public FakeSlurm {
+  protected:
+    Result<PastJob> past_job()
+    {
+        auto with = spec(folder_.path());
+        with.launch.command_deadline = Millis(1'000);
+        MissingJob missing{{{"7"}, {"i7"}, from_unix_ms(1'795'273'000'000)},
+                           from_unix_ms(1'795'273'001'000),
+                           {},
+                           from_unix_ms(1'795'273'100'000)};
+        return SlurmLauncher(with).past_job(missing);
+    }
+    // Begins a script that has the separator of the call, and prints a header.
+    static std::string const header;
+    static std::string const record;
+};
+std::string const FakeSacct::header =
+    R"(for o in "$@"; do case $o in --delimiter=*) s=${o#*=}; esac; done
+line() { local f; for f in "$@"; do printf '%s%s' "$f" "$s"; done; echo; }
+line JobID State ExitCode Submit Start End JobName
+)";
+std::string const FakeSacct::record =
+    "line 7 'CANCELLED by 0' 0:0 1795273000 1795273001 1795273050 curtail.demo.SPP_TX.1f2e3d4c\n";
+
+TEST_F(FakeSacct, ItsRecordSaysHowTheJobEnded)
+{
+    answer("sacct", header + record);
+    auto const past = past_job();
+    ASSERT_TRUE(past) << past.error().message();
+    ASSERT_TRUE(past->job);
+    EXPECT_EQ(past->job->cancelled_by, "root");
+}
+
+TEST_F(FakeSacct, WithoutAccountingThereIsNoRecordAndNoError)
+{
+    for (auto const& sacct :
+         {std::string("case $* in *--completion*) echo Slurm job completion is disabled >&2;; "
+                      "*) echo Slurm accounting storage is disabled >&2;; esac; exit 1"),
+          "case $* in *--completion*) ;; *) echo Slurm accounting storage is disabled >&2; "
+          "exit 1;; esac\n" +
+              header,
+          header}) {
+        answer("sacct", sacct);
+        auto const past = past_job();
+        ASSERT_TRUE(past) << past.error().message();
+        EXPECT_FALSE(past->job);
+    }
+    std::filesystem::remove(folder_ / "sacct");
+    setenv("PATH", folder_.path().c_str(), 1);
+    auto const past = past_job();
+    ASSERT_TRUE(past) << past.error().message();
+    EXPECT_FALSE(past->job);
+}
+
+TEST_F(FakeSacct, AnAnswerThatDoesNotCountIsAnError)
+{
+    for (auto const& sacct :
+         {header + record + "exit 1", header + record + "kill -9 $$", header + "sleep 60",
+          std::string("sleep 60"), std::string("head -c 9000000 /dev/zero"),
+          std::string("echo 'sacct: error: Problem talking to the database: Connection refused' "
+                      ">&2; exit 1"),
+          std::string("exit 1")}) {
+        answer("sacct", sacct);
+        auto const past = past_job();
+        ASSERT_FALSE(past) << sacct;
+        EXPECT_EQ(past.error().code, ExitCode::temporary) << sacct;
+        EXPECT_THAT(past.error().message(), HasSubstr("cannot ask sacct how job 7 ended: "));
+    }
+}
+
+TEST_F(FakeSacct, TheCompletionLogAnswersForABrokenDatabase)
+{
+    answer("sacct", "case $* in *--allocations*) echo Connection refused >&2; exit 1;; esac\n" +
+                        header + record);
+    auto const past = past_job();
+    ASSERT_TRUE(past) << past.error().message();
+    EXPECT_TRUE(past->job);
 }
 
 TEST_F(FakeSlurm, RefusalIsCertainAndAMissingAnswerIsNot)

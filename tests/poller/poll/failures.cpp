@@ -111,6 +111,56 @@ TEST_F(Failures, AForgottenJobEndedAsItsTrainerRecorded)
     }
 }
 
+TEST_F(Failures, WithoutAnAnswerAboutAMissingJobNothingHappensToTheSitesJobs)
+{
+    once(0, {50});
+    auto const intent = slurm_["A"].jobs.at(0).intent;
+    slurm_["A"].jobs.clear();
+    slurm_["A"].past_job = fail(ExitCode::temporary, "cannot ask sacct", "no answer within 10 s");
+    for (int const second : {60, 120}) {
+        auto const error = once(second, {50}).error();
+        ASSERT_TRUE(error);
+        EXPECT_EQ(error->code, ExitCode::temporary);
+        EXPECT_EQ(error->message(), "errors at A: cannot ask sacct: no answer within 10 s");
+        EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
+        EXPECT_THAT(event_types("A"), testing::Not(testing::Contains("job-ended")));
+    }
+    // The answer arrives: a person had cancelled the job.
+    plan::Job cancelled;
+    cancelled.id = {"1"};
+    cancelled.state = State::ended;
+    cancelled.launcher_state = "CANCELLED";
+    cancelled.end = plan::Job::End::cancelled;
+    cancelled.cancelled_by = "anna";
+    cancelled.intent = intent;
+    slurm_["A"].past_job = std::optional(cancelled);
+    auto const result = once(180, {50});
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
+    EXPECT_THAT(explain(result.sites, false), HasSubstr("job 1 was cancelled by anna"));
+}
+
+TEST_F(Failures, AJobThatIsMissingForLongCountsAsGone)
+{
+    once(0, {50});
+    slurm_["A"].jobs.clear();
+    slurm_["A"].past_job = fail(ExitCode::temporary, "cannot ask sacct", "no answer within 10 s");
+    once(60, {50});
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    auto context = make_context(std::make_shared<FixedClock>(at(120)), {50});
+    context.sites.at(0).limits.missing_time = Millis(0);
+    context.log = Log([&](Level, std::string_view text) {
+        std::lock_guard const guard(mutex);
+        lines.emplace_back(text);
+    });
+    EXPECT_TRUE(poll_once(std::move(context), false));
+    EXPECT_THAT(event_types("A"), testing::Contains("job-ended"));
+    EXPECT_THAT(lines,
+                testing::Contains(testing::AllOf(
+                    HasSubstr("A: job 1 has not been listed for "), HasSubstr("counts as gone"),
+                    HasSubstr("cannot ask sacct: no answer within 10 s"))));
+}
+
 // Makes every write to a file fail while it exists, as on a full disk.
 class FullDisk {
   public:

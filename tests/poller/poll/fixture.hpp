@@ -30,7 +30,8 @@ struct FakeSlurm {
     bool refuses{false};
     std::function<void()> before_list;
     std::filesystem::path logs;
-    std::optional<plan::Job> past_job;  // for a job that is no longer listed
+    // For a job that is no longer listed.
+    Result<std::optional<plan::Job>> past_job{std::nullopt};
     Result<std::optional<launch::Launcher::AccountedJobs>> accounted{std::nullopt};
 
     std::vector<std::string> called()
@@ -69,7 +70,8 @@ class FakeLauncher final : public launch::Launcher {
     Result<launch::PastJob> past_job(launch::MissingJob const&) override
     {
         std::lock_guard const guard(slurm_.mutex);
-        return launch::PastJob{slurm_.past_job, {}};
+        if (!slurm_.past_job) return tl::unexpected(slurm_.past_job.error());
+        return launch::PastJob{*slurm_.past_job, {}};
     }
     Result<std::optional<AccountedJobs>> accounted_jobs(Time) override
     {
