@@ -8,6 +8,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/digest.hpp"
+#include "base/core/exceptions.hpp"
 #include "operate/store_time.hpp"
 
 namespace curtail::operate {
@@ -77,8 +78,12 @@ Result<std::vector<int>> race_for(store::ObjectStore& store, ObjectName const& n
         std::vector<std::jthread> threads;
         auto const write = [&](int w) {
             go.wait(false);
-            outcomes[static_cast<std::size_t>(w)] =
-                store.create(name, store::bytes_of(std::to_string(w)));
+            auto& outcome = outcomes[static_cast<std::size_t>(w)];
+            try {
+                outcome = store.create(name, store::bytes_of(std::to_string(w)));
+            } catch (std::exception const& thrown) {
+                outcome = tl::unexpected(error_of(thrown));
+            }
         };
         try {
             for (int w = 0; w < writers; ++w) threads.emplace_back(write, w);

@@ -2,9 +2,9 @@
 #include "bill/account/site_logs.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/core/clock_file.hpp"
+#include "base/core/exceptions.hpp"
 #include "base/core/files.hpp"
 #include "bill/account/in_force.hpp"
 #include "run/journal/local_file.hpp"
@@ -194,11 +194,9 @@ std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
                                                  std::optional<FractionalSeconds> newest_steps)
 {
     std::vector<Result<SiteLogs>> all(run.sites.size());
-    std::vector<std::jthread> threads;
-    for (std::size_t s = 0; s < all.size(); ++s)
-        threads.emplace_back(
-            [&, s] { all[s] = read_site_logs(reader, run.sites[s].site, newest_steps); });
-    threads.clear();
+    run_in_threads(all.size(), [&](std::size_t s) {
+        all[s] = read_site_logs(reader, run.sites[s].site, newest_steps);
+    });
     return all;
 }
 

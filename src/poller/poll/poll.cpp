@@ -2,9 +2,9 @@
 #include "poller/poll/poll.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/core/build_info.hpp"
+#include "base/core/exceptions.hpp"
 #include "run/runlog/configuration.hpp"
 
 namespace curtail::poll {
@@ -22,10 +22,7 @@ std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const
         if (!dry_run) result = first_error(result, site.renew_permission(now, stop_reason));
         result = first_error(result, site.manage_jobs(now, stop_reason, dry_run).stored);
     };
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < pollers.size(); ++i)
-        threads.emplace_back([&, i] { poll(*pollers[i], stored[i]); });
-    threads.clear();
+    run_in_threads(pollers.size(), [&](std::size_t i) { poll(*pollers[i], stored[i]); });
     return stored;
 }
 

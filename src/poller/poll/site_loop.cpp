@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/core/exceptions.hpp"
+
 namespace curtail::poll {
 
 void ErrorLog::report(Result<void> const& result)
@@ -61,10 +63,24 @@ void SiteLoop::wake_locked()
 // The permission follows the window at once: it ends even if the launcher does not answer.
 WindowResult SiteLoop::evaluate(StopReason stop_reason)
 {
-    auto const now = context_.signal_now();
-    auto result = site_.evaluate(now);
-    result.stored = first_error(result.stored, site_.renew_permission(now, stop_reason));
-    return result;
+    try {
+        auto const now = context_.signal_now();
+        auto result = site_.evaluate(now);
+        result.stored = first_error(result.stored, site_.renew_permission(now, stop_reason));
+        return result;
+    } catch (std::exception const& thrown) {
+        return {false, tl::unexpected(error_of(thrown))};
+    }
+}
+
+// An exception of one site must not end the poller of all of them. The next try may succeed.
+JobResult SiteLoop::manage_jobs(StopReason stop_reason)
+{
+    try {
+        return site_.manage_jobs(context_.signal_now(), stop_reason, false);
+    } catch (std::exception const& thrown) {
+        return {false, tl::unexpected(error_of(thrown))};
+    }
 }
 
 void SiteLoop::run_windows(std::stop_token const& stop)
@@ -87,7 +103,7 @@ void SiteLoop::run_jobs(std::stop_token const& stop)
         list_now_ = false;
         auto const reason = stop_reason_;
         lock.unlock();
-        auto const result = site_.manage_jobs(context_.signal_now(), reason, false);
+        auto const result = manage_jobs(reason);
         lock.lock();
         job_errors_.report(result.stored);
         if (result.listed && reason == stop_reason_)

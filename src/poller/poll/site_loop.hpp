@@ -52,6 +52,7 @@ class SiteLoop {
 
   private:
     [[nodiscard]] WindowResult evaluate(StopReason stop_reason);
+    [[nodiscard]] JobResult manage_jobs(StopReason stop_reason);
     void wake_locked();
     void run_windows(std::stop_token const& stop);
     void run_jobs(std::stop_token const& stop);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/core/exceptions.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "programs/frame/command_line.hpp"
@@ -117,8 +118,7 @@ int run(Program const& program, int argc, char const* const* argv)
             });
         return done ? 0 : report(program, done.error());
     } catch (std::exception const& defect) {
-        return report(program, {ExitCode::software, "internal error", defect.what(),
-                                "please report it with the command line that caused it"});
+        return report(program, error_of(defect));
     }
 }
 

@@ -76,7 +76,7 @@ class UserUmask {
 
 /// Parses the command line, runs one command and returns the exit code. Prints the error if the
 /// command fails. Every program has --help, --version, --config FILE, --verbose and --quiet. An
-/// exception gives the exit code `software` (70); a failed write to stdout gives `io` (74).
+/// exception gives the exit code of error_of(); a failed write to stdout gives `io` (74).
 [[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
 
 /// Ends the process with `code`, without exit handlers and destructors of static objects. For a

@@ -35,6 +35,11 @@ Result<LocalFile> LocalFile::open(std::filesystem::path const& path)
     struct stat status {};
     if (fstat((*opened)->get(), &status) != 0)
         return fail(ExitCode::io, "cannot read " + path.string(), errno_text(errno));
+    if (status.st_size > log_limit)
+        return fail(ExitCode::data, "cannot read " + path.string(),
+                    "it has " + std::to_string(status.st_size) + " bytes, the limit of a log is " +
+                        std::to_string(log_limit),
+                    "stop the programs that write it, and remove what is no line of the log");
     return LocalFile(path, std::move(**opened), status.st_size);
 }
 

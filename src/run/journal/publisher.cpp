@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal/publisher.hpp"
 
+#include "base/core/exceptions.hpp"
+
 namespace curtail::journal {
 namespace {
 
@@ -9,6 +11,16 @@ std::vector<Stream> streams_of(Source source)
     if (source == Source::poller) return {Stream::poller, Stream::signals};
     if (source == Source::trainer) return {Stream::trainer, Stream::metrics};
     return {Stream::evaluation};
+}
+
+// The thread of the publisher must not end its program.
+Result<Pass> try_to_publish(StreamWriter& writer, CallLimits const& call)
+{
+    try {
+        return writer.publish(call);
+    } catch (std::exception const& thrown) {
+        return tl::unexpected(error_of(thrown));
+    }
 }
 
 }  // namespace
@@ -42,7 +54,7 @@ bool Publisher::publish(CallLimits const& call)
     }
     bool is_complete = true;
     for (auto& writer : writers_) {
-        auto const pass = writer.writer.publish(call);
+        auto const pass = try_to_publish(writer.writer, call);
         report(writer, pass ? std::string() : pass.error().message());
         is_complete = is_complete && pass && pass->complete;
     }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
+#include "base/core/exceptions.hpp"
 #include "run/journal/plan.hpp"
 
 namespace curtail::journal {
@@ -28,13 +28,10 @@ std::vector<Stored> read_pieces(StreamObjects const& objects, PieceNumber from, 
     constexpr std::int64_t most_threads = 8;
     std::vector<Stored> stored(static_cast<std::size_t>(count));
     std::atomic<std::int64_t> next{0};
-    std::vector<std::jthread> threads;
-    for (std::int64_t t = 0; t < std::min(count, most_threads); ++t)
-        threads.emplace_back([&] {
-            for (auto i = next++; i < count; i = next++)
-                stored[static_cast<std::size_t>(i)] = read_patiently(objects, {from.value + i});
-        });
-    threads.clear();
+    run_in_threads(static_cast<std::size_t>(std::min(count, most_threads)), [&](std::size_t) {
+        for (auto i = next++; i < count; i = next++)
+            stored[static_cast<std::size_t>(i)] = read_patiently(objects, {from.value + i});
+    });
     return stored;
 }
 

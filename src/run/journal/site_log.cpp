@@ -22,6 +22,7 @@ Result<std::string> read_newest_lines(std::filesystem::path const& file,
                                       std::function<bool(std::string_view)> const& suffices)
 {
     constexpr std::int64_t most = std::int64_t{16} << 20;
+    if (auto const log = LocalFile::open(file); !log) return tl::unexpected(log.error());
     for (std::int64_t bytes = std::int64_t{64} << 10;; bytes *= 4) {
         auto text = read_end(file, bytes);
         if (!text || std::ssize(*text) < bytes || bytes >= most || suffices(*text)) return text;
@@ -73,11 +74,13 @@ Result<SiteLog> LogReader::read(SiteId const& site, Stream stream) const
         if (content->newest.value > 0 || content->lacks_lines)
             return with_tail(std::move(*content), site, stream);
     }
-    auto text = read_file_if_exists(local_file(run_, site, stream));
+    auto const local = LocalFile::open(local_file(run_, site, stream));
+    if (!local) return tl::unexpected(local.error());
+    auto text = local->read({0, local->size()});
     if (!text) return tl::unexpected(text.error());
     SiteLog log;
-    log.reaches_local = text->has_value();
-    log.text = std::move(*text).value_or("");
+    log.reaches_local = local->exists();
+    log.text = std::move(*text);
     return log;
 }
 

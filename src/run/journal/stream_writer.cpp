@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal/stream_writer.hpp"
 
+#include <algorithm>
+
 #include "base/core/text.hpp"
 #include "run/journal/divergence.hpp"
 #include "run/journal/heads.hpp"
@@ -11,6 +13,15 @@ namespace {
 std::string what(StreamObjects const& objects)
 {
     return "cannot publish in " + objects.id().text();
+}
+
+// After a crash of the machine, a file may have some NUL bytes instead of its last lines. More is
+// damage by another program, and would be stored for ever.
+constexpr std::int64_t most_nul_bytes{content_limit / 4};
+
+bool is_hole(std::string_view content)
+{
+    return std::ranges::count(content, '\0') > most_nul_bytes;
 }
 
 }  // namespace
@@ -53,6 +64,11 @@ Result<Pass> StreamWriter::publish_lines(LocalFile const& file, CallLimits const
         if (!unread) return tl::unexpected(unread.error());
         auto const cut = next_cut(*unread);
         if (cut == 0) return pass;
+        if (is_hole(std::string_view(*unread).substr(0, cut)))
+            return fail(ExitCode::data, what(objects_),
+                        file_.string() + " has more than " + std::to_string(most_nul_bytes) +
+                            " NUL bytes after byte " + std::to_string(start_.from),
+                        "stop the programs that write it, and remove these bytes");
         auto const end = start_.from + static_cast<std::int64_t>(cut);
         auto const rest = file.read({end, end + content_limit});
         if (!rest) return tl::unexpected(rest.error());

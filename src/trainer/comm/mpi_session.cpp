@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/core/exceptions.hpp"
 #include "trainer/comm/mpi_call.hpp"
 #include "trainer/comm/mpi_collectives.hpp"
 
@@ -38,8 +39,7 @@ Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks, bool& 
     } catch (CommError const& broken) {
         return tl::unexpected(broken.to_error());
     } catch (std::exception const& broken) {
-        return fail(ExitCode::software, "internal error", broken.what(),
-                    "please report this with the command that led to it");
+        return tl::unexpected(error_of(broken));
     }
 }
 

@@ -53,6 +53,19 @@ TEST_F(Program, NeverOverwritesAnInput)
                  std::filesystem::exists(folder_ / "run.html"));
 }
 
+TEST_F(Program, AnEnormousLogIsAnErrorThatNamesIt)
+{
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+        auto const& log = entry.path();
+        if (log.extension() != ".jsonl") continue;
+        auto const size = std::filesystem::file_size(log);
+        std::filesystem::resize_file(log, std::uintmax_t{1} << 36);
+        EXPECT_EQ(report({"--out", to("x.html")}), 65) << log << printed;
+        EXPECT_THAT(printed, HasSubstr(log.string() + ": it has 68719476736 bytes"));
+        std::filesystem::resize_file(log, size);
+    }
+}
+
 TEST_F(Program, ExpectsTheRunDigestThatItPrinted)
 {
     auto const page = to("x.html");

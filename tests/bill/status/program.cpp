@@ -6,6 +6,7 @@
 
 #include <array>
 #include <fstream>
+#include <regex>
 
 #include "base/core/columns.hpp"
 #include "base/core/files.hpp"
@@ -65,6 +66,24 @@ TEST_F(StatusProgram, ShowsARunThatHasNotStarted)
     EXPECT_EQ(unreachable.code, 0) << unreachable.output;
     EXPECT_THAT(unreachable.output, testing::Not(HasSubstr("has not started")));
     EXPECT_EQ(ask({"--verify"}).code, static_cast<int>(ExitCode::unavailable));
+}
+
+TEST_F(StatusProgram, AnEnormousLogIsAProblemThatNamesIt)
+{
+    make_run();
+    for (auto const* log : {"poller/sites/CAISO_NORTH/events.jsonl",
+                            "sites/CAISO_NORTH/events.jsonl", "sites/CAISO_NORTH/metrics.jsonl"}) {
+        fs::create_directories((folder_ / log).parent_path());
+        std::ofstream(folder_ / log).close();
+        fs::resize_file(folder_ / log, std::uintmax_t{1} << 36);
+        auto const [code, text] = ask({});
+        EXPECT_EQ(code, 0) << text;
+        // Lines are broken at 80 columns.
+        auto const words = std::regex_replace(text, std::regex("\n +"), " ");
+        EXPECT_THAT(words, HasSubstr((folder_ / log).string()));
+        EXPECT_THAT(words, HasSubstr("it has 68719476736 bytes"));
+        fs::remove(folder_ / log);
+    }
 }
 
 TEST_F(StatusProgram, ShowsAndVerifiesARun)

@@ -6,8 +6,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "base/core/files.hpp"
 #include "support/own_options.hpp"
@@ -69,6 +71,20 @@ int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nu
     seen.output = testing::internal::GetCapturedStdout();
     if (error != nullptr) *error = text;
     return code;
+}
+
+TEST(Programs, WithoutMemoryExitWithAnOperatingSystemError)
+{
+    Program const program{"curtail-x",
+                          "A test.",
+                          {{"", "", {}, {}, [](Arguments const&, Console const&) -> Result<void> {
+                                throw std::bad_alloc();
+                            }}}};
+    std::array<char const*, 1> words{"curtail-x"};
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(program, 1, words.data()), 71);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("the system gives no more memory"),
+              std::string::npos);
 }
 
 TEST(Program, FlagBeatsEnvironmentBeatsFileBeatsDefault)

@@ -102,6 +102,24 @@ TEST_F(SiteLogTest, StreamBeyondTheLimitsIsAProblemOfItsSiteOnly)
     EXPECT_FALSE(log.is_missing() && log.problems.empty());
 }
 
+TEST_F(SiteLogTest, AnEnormousLocalFileIsAnErrorThatNamesIt)
+{
+    publish_lines(0, 5);
+    std::filesystem::resize_file(file_, std::uintmax_t{1} << 36);
+    for (auto const& store : {std::shared_ptr<store::ObjectStore>(store_), {}}) {
+        LogReader const reader(run_, store);
+        auto const whole = reader.read(stream_id.site, stream_id.stream);
+        auto const newest =
+            reader.read_newest(stream_id.site, stream_id.stream, [](auto) { return false; });
+        for (auto const& log : {whole, newest}) {
+            ASSERT_FALSE(log);
+            EXPECT_EQ(log.error().code, ExitCode::data);
+            EXPECT_THAT(log.error().message(), HasSubstr(file_.string()));
+            EXPECT_THAT(log.error().message(), HasSubstr("68719476736 bytes"));
+        }
+    }
+}
+
 using Verify = SiteLogTest;
 
 TEST_F(Verify, CountsWhatIsPublished)

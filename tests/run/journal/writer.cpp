@@ -61,6 +61,32 @@ TEST_F(Writer, CutsALongFileIntoPieces)
     EXPECT_THAT(object(3).substr(0, 1000), HasSubstr("\"more\":false"));
 }
 
+TEST_F(Writer, AHoleInTheFileIsNotPublished)
+{
+    append(lines(0, 3));
+    std::filesystem::resize_file(file_, 8 << 20);
+    auto hole = writer();
+    auto const pass = hole.publish({});
+    ASSERT_FALSE(pass);
+    EXPECT_EQ(pass.error().code, ExitCode::data);
+    EXPECT_THAT(pass.error().message(), HasSubstr("NUL bytes after byte 60"));
+    EXPECT_EQ(stream().text, lines(0, 3));
+    // The place of a few lines, after a crash of the machine.
+    replace(lines(0, 3) + std::string(100'000, '\0') + "\n" + lines(3, 1));
+    EXPECT_GT(publish().pieces, 0);
+}
+
+TEST_F(Writer, AnEnormousFileIsNotPublished)
+{
+    append(lines(0, 3));
+    std::filesystem::resize_file(file_, std::uintmax_t{1} << 36);
+    auto enormous = writer();
+    auto const pass = enormous.publish({});
+    ASSERT_FALSE(pass);
+    EXPECT_EQ(pass.error().code, ExitCode::data);
+    EXPECT_EQ(stream().text, "");
+}
+
 TEST_F(Writer, CutsALineThatIsLongerThanAPiece)
 {
     std::string const line = std::string(2'500'000, 'x') + "\n";
