@@ -60,8 +60,7 @@ bool is_cut(std::string_view line, std::string_view separator)
 bool is_job(Fields const& fields)
 {
     auto const number = fields[0].substr(0, fields[0].find_first_of("._+"));  // 7.batch, 7_1, 7+0
-    return parse_number<std::int64_t>(number) &&
-           is_state(fields[1].substr(0, fields[1].find(' '))) &&
+    return is_job_number(number) && is_state(fields[1].substr(0, fields[1].find(' '))) &&
            (fields[2].empty() || parse_exit_code(fields[2])) &&
            std::ranges::all_of(std::span(fields).subspan(3, 3),
                                [](std::string_view text) { return text.empty() || is_time(text); });

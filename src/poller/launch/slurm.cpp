@@ -11,6 +11,7 @@
 #include "base/core/text.hpp"
 #include "poller/launch/federation.hpp"
 #include "poller/launch/sacct.hpp"
+#include "poller/launch/slurm_states.hpp"
 #include "poller/launch/squeue.hpp"
 
 namespace curtail::launch {
@@ -199,9 +200,7 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
     if (finished->exit_code != 0) return failed(*finished, what);
     // `id` or `id;cluster`. Without the end of the line, a part of the number may be missing.
     auto const id = trim(split(finished->output, ';').front());
-    bool const is_number =
-        !id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_number && finished->output.ends_with('\n')) return plan::JobId{std::string(id)};
+    if (is_job_number(id) && finished->output.ends_with('\n')) return plan::JobId{std::string(id)};
     return fail(ExitCode::temporary, what,
                 "sbatch printed " + printable(finished->output.substr(0, 200)) +
                     " instead of a job number");

@@ -72,6 +72,8 @@ bool is_state(std::string_view text)
            text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
 }
 
+bool is_job_number(std::string_view text) { return parse_number<std::int64_t>(text) > 0; }
+
 bool is_time(std::string_view text)
 {
     static constexpr std::string_view unknown[] = {"N/A", "NONE", "None", "Unknown", "0"};

@@ -13,6 +13,8 @@ void set_state(plan::Job& job, std::string_view name);
 /// Returns whether `text` can be the name of a state: it consists of capital letters and
 /// underscores, and is not a known name that was cut short.
 [[nodiscard]] bool is_state(std::string_view text);
+/// Returns whether `text` can be the number of a job: an integer above 0.
+[[nodiscard]] bool is_job_number(std::string_view text);
 /// Returns whether `text` is a time for parse_seconds(), or what Slurm's commands print where they
 /// have none.
 [[nodiscard]] bool is_time(std::string_view text);

@@ -88,23 +88,39 @@ std::optional<JobText> parse_fields(std::string_view text)
     auto const job = split_fields(text);
     if (!job) return std::nullopt;
     auto const& field = job->field;
-    bool const good = parse_number<std::int64_t>(field[0]) && !field[1].empty() &&
-                      is_state(field[2]) && parse_number<int>(field[3]) && is_time(field[4]) &&
-                      is_time(field[5]) && is_time(field[6]);
+    bool const good = is_job_number(field[0]) && !field[1].empty() && is_state(field[2]) &&
+                      parse_number<int>(field[3]) && is_time(field[4]) && is_time(field[5]) &&
+                      is_time(field[6]);
     return good ? job : std::nullopt;
 }
 
-// Returns whether a comment is like ours, but was cut short or is damaged. Text of a plugin after
-// the closing brace is neither.
-bool is_damaged(std::string const& comment)
+// Returns whether an object has at least one key of our comments.
+bool has_our_keys(json::Value const& value)
 {
-    auto const is_json = [](std::string const& text) {
-        return json::parse(text, "job comment", json::Dialect::strict, json::record_limits)
-            .has_value();
+    static constexpr std::string_view keys[] = {"run", "site", "folder", "window", "intent"};
+    auto const* const object = value.as_object();
+    return object != nullptr &&
+           std::ranges::any_of(keys, [&](auto key) { return object->find(key) != nullptr; });
+}
+
+// Returns whether a comment is like ours, but was cut short, is damaged or lacks a key. Text of a
+// plugin after the closing brace is neither.
+bool is_damaged(JobSpec const& spec, std::string comment)
+{
+    auto const parse = [](std::string const& text) {
+        return json::parse(text, "job comment", json::Dialect::strict, json::record_limits);
     };
-    if (!comment.starts_with('{') || is_json(comment)) return false;
-    auto const end = comment.find('}');
-    return end == std::string::npos || !is_json(comment.substr(0, end + 1));
+    if (!comment.starts_with('{')) return false;
+    auto value = parse(comment);
+    if (!value) {
+        auto const end = comment.find('}');
+        if (end == std::string::npos) return true;
+        comment.resize(end + 1);
+        value = parse(comment);
+    }
+    if (!value) return true;
+    return has_our_keys(*value) &&
+           parse_comment(spec, comment).owner == ParsedComment::Owner::unknown;
 }
 
 plan::Job to_job(JobText const& text, Comment const& comment)
@@ -165,10 +181,13 @@ Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec, std::string_vie
         if (!fields) return cannot_parse("squeue", "this is not a job", record);
         if (!is_user_of(spec, fields->field[1])) continue;
         std::string const comment(fields->comment);
-        if (is_damaged(comment)) return cannot_parse("squeue", "a comment is damaged", record);
+        if (is_damaged(spec, comment))
+            return cannot_parse("squeue", "a comment is damaged", record);
         auto const parsed = parse_comment(spec, comment);
-        if (parsed.owner != ParsedComment::Owner::other)
-            jobs.push_back(to_job(*fields, parsed.comment));
+        // The job has the name of this site's jobs. A comment that contradicts the name does not
+        // say whose job it is.
+        bool const is_ours = parsed.owner == ParsedComment::Owner::ours;
+        jobs.push_back(to_job(*fields, is_ours ? parsed.comment : Comment{}));
     }
     std::ranges::sort(jobs, {}, [](plan::Job const& job) { return leading_integer(job.id.value); });
     return jobs;

@@ -13,9 +13,10 @@ namespace curtail::launch {
 [[nodiscard]] std::string squeue_format(Marks const& marks);
 
 /// Parses the output of squeue, and returns the jobs, the oldest first. squeue must have run with
-/// squeue_format(), with its header, and with SLURM_TIME_FORMAT=%s. Omits jobs whose comment names
-/// another run, site or folder. Fails with `data` if a record is not a job, or is incomplete, and
-/// if the header is missing: it shows that squeue itself has answered this call.
+/// squeue_format(), with its header, and with SLURM_TIME_FORMAT=%s. A job whose comment is
+/// not that of this run, site and folder has no intent. Fails with `data` if a record is not a job,
+/// or is incomplete, if a comment like ours is damaged, and if the header is missing: it shows that
+/// squeue itself has answered this call.
 [[nodiscard]] Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec,
                                                           std::string_view text,
                                                           Marks const& marks);

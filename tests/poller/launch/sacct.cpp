@@ -206,6 +206,13 @@ TEST_P(EachSource, ARecordThatIsNoJobIsAnError)
     EXPECT_FALSE(look(record(nul)));
 }
 
+TEST_P(EachSource, ANumberThatNoJobHasIsAnError)
+{
+    for (auto const* number : {"0", "-1"})
+        EXPECT_FALSE(look(record(number + std::string("|COMPLETED|0:0|1795396000|1795396057"))))
+            << number;
+}
+
 TEST_P(EachSource, TextOfAWrapperHidesNoRecord)
 {
     auto const whole = record("45|COMPLETED|0:0|1795396000|1795396057");

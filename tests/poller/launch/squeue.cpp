@@ -242,15 +242,39 @@ TEST(Squeue, CommentOfAnotherUserDoesNotHideOurs)
     EXPECT_EQ((*jobs)[0].intent.value, "");
 }
 
-TEST(Squeue, OmitsJobsOfAnotherRunSiteOrFolder)
+TEST(Squeue, ANumberThatNoJobHasIsAnError)
+{
+    for (auto const* number : {"0", "-1", "", "+", "99999999999999999999", "7.5"})
+        EXPECT_FALSE(parse(line(number + running.substr(running.find('|'))))) << number;
+}
+
+TEST(Squeue, ACommentWithOnlySomeOfOurKeysIsDamaged)
+{
+    for (auto const* damage :
+         {R"({"site":"SPP_TX","folder":"1f2e3d4c","window":"w","intent":"i7"})",
+          R"({"Run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"w","intent":"i7"})",
+          R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"w"})",
+          R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"w","intent":""})",
+          R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"w","intent":7})",
+          R"({"run":"demo","site":["SPP_TX"],"folder":"1f2e3d4c","window":"w","intent":"i7"})",
+          R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"w"}; approved)"}) {
+        auto const jobs = parse(line(running, damage));
+        ASSERT_FALSE(jobs) << damage;
+        EXPECT_THAT(jobs.error().message(), HasSubstr("a comment is damaged"));
+    }
+}
+
+TEST(Squeue, AJobWithOurNameAndAnotherRunSiteOrFolderHasNoIntent)
 {
     for (auto const& [ours, theirs] :
          {std::pair("\"demo\"", "\"demo-eu\""), std::pair("SPP_TX", "NEM_SA"),
           std::pair("1f2e3d4c", "00000000")}) {
         auto other = comment;
         other.replace(other.find(ours), std::strlen(ours), theirs);
-        EXPECT_TRUE(parse(line("7|RUNNING|0|1795273001|1826809001|None", other)).value().empty())
-            << other;
+        auto const jobs = parse(line("7|RUNNING|0|1795273001|1826809001|None", other));
+        ASSERT_TRUE(jobs) << other;
+        ASSERT_EQ(jobs->size(), 1U) << other;
+        EXPECT_EQ(jobs->at(0).intent.value, "") << "so the poller warns of it";
     }
 }
 
