@@ -309,6 +309,15 @@ bool holder_has_ended(fs::path const& lock)
            ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
 }
 
+// `process 77 on 'login1'`. Another user may have written the text.
+std::string holder_text(std::string_view holder)
+{
+    if (holder.empty()) return "another process";
+    auto const begin = std::to_string(leading_integer(holder).value_or(-1)) + " on ";
+    if (!holder.starts_with(begin)) return "process " + shell_quoted(holder);
+    return "process " + begin + shell_quoted(holder.substr(begin.size()));
+}
+
 // Returns false, with errno set, if there is no lock. A child that the holder was starting when it
 // was killed has the lock until it ends, too. Waits for that one: flock has no limit of time, so it
 // asks again and again.
@@ -344,9 +353,8 @@ Result<FileLock> FileLock::take(fs::path const& path)
                 "folder to another file system");
         if (errno != EWOULDBLOCK) return cannot("lock", path, errno, ExitCode::os_error);
         auto const holder = read_file(path, 512).value_or("");
-        std::string const owner =
-            holder.empty() ? "another process" : "process " + printable(trim(holder));
-        return fail(ExitCode::temporary, "cannot lock " + path.string(), owner + " holds the lock",
+        return fail(ExitCode::temporary, "cannot lock " + path.string(),
+                    holder_text(trim(holder)) + " holds the lock",
                     "wait until that process has finished");
     }
     // The name of the holder is only a help: a failure to write it does not matter.

@@ -160,8 +160,7 @@ std::string hold_text(SiteView const& site)
 {
     if (!site.operators.empty()) return site.operators;
     auto const& decision = site.decision;
-    if (decision && decision->held)
-        return "paused by " + printable(decision->by) + ": " + printable(decision->reason);
+    if (decision && decision->held) return permission::to_text(*decision);
     return site.hold.empty() ? "" : "held: " + site.hold;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/core/text.hpp"
 #include "run/permission/permission.hpp"
 #include "run/runlog/poller_events.hpp"
 
@@ -45,8 +46,8 @@ class Updater {
               .why = decision.reason,
               .serial = decision.serial,
               .by = decision.by},
-             decision.held ? "paused by " + decision.by + ": " + decision.reason
-                           : "resumed by " + decision.by);
+             decision.held ? permission::to_text(decision)
+                           : "resumed by " + shell_quoted(decision.by));
         if (!decision.held) update_.holds.automatic.reset();
     }
     void hold(plan::HoldRequest const& request)
@@ -119,9 +120,7 @@ std::string hold_reason(HoldRecord const& holds, Decisions const& decisions)
     if (decisions.operators) return permission::to_text(*decisions.operators);
     auto const& saved = decisions.person;
     if (!saved) return saved.error().message();
-    if (*saved && (*saved)->held)
-        return "paused by " + (*saved)->by + " at " + format_time((*saved)->since) + ": " +
-               (*saved)->reason;
+    if (*saved && (*saved)->held) return permission::to_text(**saved, true);
     if (!holds.automatic) return {};
     auto text =
         "held since " + format_time(holds.automatic->since) + ": " + holds.automatic->request.why;

@@ -90,9 +90,9 @@ std::optional<Holder> read_holder(fs::path const& file)
 
 tl::unexpected<Error> is_held(Holder const& by, std::string const& more)
 {
-    auto const who =
-        by.host.empty() ? std::string("an unknown process")
-                        : "process " + std::to_string(by.process.pid) + " on " + printable(by.host);
+    auto const who = by.host.empty() ? std::string("an unknown process")
+                                     : "process " + std::to_string(by.process.pid) + " on " +
+                                           shell_quoted(by.host);
     return fail(ExitCode::temporary, "cannot lock the poller's folder", who + " holds it" + more,
                 "wait until that process has finished");
 }

@@ -42,6 +42,12 @@ tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string wh
 
 }  // namespace
 
+std::string to_text(Hold const& hold, bool with_time)
+{
+    auto const when = with_time ? " at " + format_time(hold.since) : std::string();
+    return "paused by " + shell_quoted(hold.by) + when + ": " + shell_quoted(hold.reason);
+}
+
 std::string this_person()
 {
     std::array<char, 256> host{};

@@ -24,6 +24,10 @@ struct Hold {
     friend bool operator==(Hold const&, Hold const&) = default;
 };
 
+/// Returns `paused by 'anna@login1': 'maintenance'`, and with `with_time` also when. Another member
+/// of a shared run may have written the file, so its texts are quoted.
+[[nodiscard]] std::string to_text(Hold const& hold, bool with_time = false);
+
 /// Returns the user and machine of this process, such as `anna@login1`.
 [[nodiscard]] std::string this_person();
 /// Returns the path of a site's hold: `hold.json` in the site's folder.

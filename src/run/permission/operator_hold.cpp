@@ -123,7 +123,7 @@ HoldSubject subject_of(RunId const& run, SiteId const& site)
 
 std::string to_text(OperatorHold const& hold)
 {
-    return "an operator holds this site (" + printable(hold.file.string()) + ")" +
+    return "an operator holds this site (" + shell_quoted(hold.file.string()) + ")" +
            (hold.reason.empty() ? "" : ": " + shell_quoted(hold.reason));
 }
 

@@ -185,7 +185,7 @@ TEST(Sites, HoldsOfAPersonAndOfThePollerAreShown)
     site.hold = "6 jobs failed in a row";
     EXPECT_THAT(text_of(site), HasSubstr("; held: 6 jobs failed in a row"));
     site.decision = permission::Hold{{"small"}, {"A"}, 1, true, "maintenance", {}, "anna@login1"};
-    EXPECT_THAT(text_of(site), HasSubstr("; paused by anna@login1: maintenance"));
+    EXPECT_THAT(text_of(site), HasSubstr("; paused by 'anna@login1': 'maintenance'"));
 }
 
 // Site A, whose last two jobs failed.

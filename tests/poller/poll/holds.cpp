@@ -123,9 +123,25 @@ TEST(Holds, AnOldResumeDoesNotEndALaterHold)
 TEST(Holds, APersonsPauseGivesItsReason)
 {
     auto const update = update_holds(site, {}, {}, decided(1, true), at(1000));
-    EXPECT_THAT(update.log, testing::ElementsAre("A: paused by anna@login1: maintenance"));
+    EXPECT_THAT(update.log, testing::ElementsAre("A: paused by 'anna@login1': 'maintenance'"));
     EXPECT_THAT(hold_reason(update.holds, decided(1, true)),
-                HasSubstr("paused by anna@login1 at 2026-01-11T17:05:00Z: maintenance"));
+                HasSubstr("paused by 'anna@login1' at 2026-01-11T17:05:00Z: 'maintenance'"));
+}
+
+TEST(Holds, TextsOfAnotherMemberAreQuoted)
+{
+    auto decisions = decided(1, true);
+    (*decisions.person)->reason = "x' $(touch y)\x1b[31m";
+    (*decisions.person)->by = "anna`id`";
+    auto const quoted = R"('anna`id`': 'x'\'' $(touch y)\x1b[31m')";
+    EXPECT_THAT(update_holds(site, {}, {}, decisions, at(1000)).log.at(0), HasSubstr(quoted));
+    EXPECT_THAT(hold_reason({}, decisions), HasSubstr("paused by 'anna`id`' at "));
+    EXPECT_THAT(hold_reason({}, decisions), HasSubstr(R"(: 'x'\'' $(touch y)\x1b[31m')"));
+    decisions.operators = permission::OperatorHold{"/holds/a`id`\n", "x"};
+    EXPECT_THAT(hold_reason({}, decisions), HasSubstr(R"(('/holds/a`id`\x0a'))"));
+    (*decisions.person)->held = false;
+    EXPECT_THAT(update_holds(site, {}, {}, decisions, at(1000)).log.at(0),
+                HasSubstr("resumed by 'anna`id`'"));
 }
 
 TEST(Holds, AnUnreadableDecisionHoldsTheSite)

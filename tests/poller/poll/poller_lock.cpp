@@ -98,7 +98,7 @@ TEST_F(PollerLockTest, OfAnotherMachineIsTakenAfterItsLifetime)
         auto other = own();
         other.set("host", "login2").set(key, "another").set("pid", std::int64_t{(1 << 22) + 1});
         put(other, lifetime - Seconds{20});
-        EXPECT_THAT(refusal(), HasSubstr("on login2 holds it since at most 1m4")) << key;
+        EXPECT_THAT(refusal(), HasSubstr("on 'login2' holds it since at most 1m4")) << key;
         put(other, lifetime + Seconds{5});
         EXPECT_EQ(refusal(), "") << key;
     }

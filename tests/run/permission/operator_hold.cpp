@@ -132,7 +132,7 @@ TEST_F(OperatorHolds, AFileThatIsRemovedWhileItIsReadHoldsNothing)
 TEST_F(OperatorHolds, TheTextNamesTheFileAndQuotesTheReason)
 {
     EXPECT_EQ(to_text({"/etc/curtail/holds.d/a", "x $(id)"}),
-              "an operator holds this site (/etc/curtail/holds.d/a): 'x $(id)'");
+              "an operator holds this site ('/etc/curtail/holds.d/a'): 'x $(id)'");
 }
 
 }  // namespace
