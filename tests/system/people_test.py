@@ -208,6 +208,17 @@ def pause_before_the_first_poll_keeps_the_run_usable(cluster):
         expect("site A is paused, but its permission still stands" in done.stderr, done.stderr)
         (rig.site / "permission.json").rmdir()
         resume(rig)
+        (rig.site / "permission.json").unlink(missing_ok=True)
+        (rig.site / "hold.json").unlink()
+        (rig.site / "hold.json").mkdir()
+        done = poll_with(rig, "--pause", "A", "--reason", "maintenance")
+        expect(done.returncode == 73 and "A: paused" not in done.stdout, done)
+        expect("the permission of site A was ended" in done.stderr
+               and "remove the folder" in done.stderr, done.stderr)
+        permission = json.loads((rig.site / "permission.json").read_text())
+        expect(permission["lifetime_s"] == 0, permission)
+        (rig.site / "hold.json").rmdir()
+        resume(rig)
         rig.start_poller()
         rig.wait_for_steps(5, "training")
 

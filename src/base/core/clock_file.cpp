@@ -27,7 +27,12 @@ std::filesystem::path clock_file(std::filesystem::path const& run_folder)
 
 Result<std::optional<TimeScale>> read_clock(std::filesystem::path const& run_folder)
 {
-    return json::read_record(clock_file(run_folder), read_scale);
+    auto clock = json::read_record(clock_file(run_folder), read_scale);
+    if (!clock && clock.error().code != ExitCode::io)
+        clock.error().remedy =
+            "restore it from a copy, or write it again: docs/formats-run.md has its keys, and the "
+            "header of each published piece of the site's logs has their values as `clock`";
+    return clock;
 }
 
 Result<TimeScale> make_clock(std::filesystem::path const& run_folder, TimeScale const& scale)

@@ -15,9 +15,11 @@ Error error_of(std::exception const& exception)
     if (dynamic_cast<std::bad_alloc const*>(&exception) != nullptr)
         return {ExitCode::os_error, "cannot continue", "the system gives no more memory",
                 "allow more memory: see `ulimit -v`, and the memory limit of the job or service"};
-    auto const* const file = dynamic_cast<std::filesystem::filesystem_error const*>(&exception);
-    if (file != nullptr && file->path1().empty())
-        return {ExitCode::no_input, "cannot find the current folder", file->code().message(),
+    // Making a path absolute is the only use of the current folder.
+    std::error_code lost;
+    (void)std::filesystem::current_path(lost);
+    if (lost && dynamic_cast<std::filesystem::filesystem_error const*>(&exception) != nullptr)
+        return {ExitCode::no_input, "cannot find the current folder", lost.message(),
                 "change to a folder that exists"};
     auto const* const system = dynamic_cast<std::system_error const*>(&exception);
     if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)

@@ -37,8 +37,11 @@ fs::path folder_of(fs::path const& path)
 tl::unexpected<Error> cannot(char const* action, fs::path const& path, int error, ExitCode code)
 {
     std::string remedy;
-    if (error == ENOSPC || error == EDQUOT)
-        remedy = "free disk space and try again; no data was lost";
+    if (error == ENOSPC || error == EDQUOT) {
+        remedy = "free disk space, or remove files, and try again; no data was lost";
+        if (code == ExitCode::cannot_create) code = creation_code(error);
+    }
+    if (error == EISDIR) remedy = "remove the folder of that name";
     return fail(code, std::string("cannot ") + action + " " + path.string(), errno_text(error),
                 remedy);
 }
@@ -235,7 +238,7 @@ Result<void> create_file(fs::path const& path, std::string_view content)
     int const error = link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
     unlink(temporary.c_str());
     if (error != 0 && error != EEXIST)
-        return fail(ExitCode::cannot_create, "cannot create " + path.string(), errno_text(error));
+        return cannot("create", path, error, ExitCode::cannot_create);
     return {};
 }
 

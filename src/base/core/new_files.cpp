@@ -78,4 +78,9 @@ int create_folder(fs::path const& path, mode_t mode)
     return fd ? set_rights(fd.get(), mode) : errno;
 }
 
+ExitCode creation_code(int error)
+{
+    return error == ENOSPC || error == EDQUOT ? ExitCode::io : ExitCode::cannot_create;
+}
+
 }  // namespace curtail

@@ -20,6 +20,10 @@ namespace curtail {
 /// Creates a folder with the mode `mode` less the umask, without access lists. It keeps the
 /// set-group-id bit of the folder above. Returns 0 or errno.
 [[nodiscard]] int create_folder(std::filesystem::path const& path, mode_t mode);
+/// Returns the exit code for a file or folder that could not be created with the errno `error`. A
+/// full disk is `io`, whether it lacks blocks or numbers of files; everything else is
+/// `cannot_create`.
+[[nodiscard]] ExitCode creation_code(int error);
 /// Gives a file or folder that its process has just created this mode, without access lists.
 /// Returns 0 or errno.
 [[nodiscard]] int give_mode(int fd, mode_t mode);

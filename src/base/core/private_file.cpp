@@ -98,7 +98,7 @@ Result<void> ensure_private_folder(fs::path const& folder)
         if (auto made = make_folder(folder.parent_path()); !made) return made;
     }
     if (int const error = create_folder(folder, 0700); error != 0 && error != EEXIST)
-        return fail(ExitCode::cannot_create, what, errno_text(error));
+        return fail(creation_code(error), what, errno_text(error));
     struct stat status {};
     if (lstat(folder.c_str(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
     if (!S_ISDIR(status.st_mode)) return refuse(what, "it is not a folder", "name another one");

@@ -55,8 +55,15 @@ Result<std::string> run_folder_id(std::filesystem::path const& run_folder, bool 
     auto const file = run_folder / "mark.json";
     if (create)
         if (auto made = ensure_record(run_folder, file); !made) return tl::unexpected(made.error());
-    auto const record = json::read_record(file, read_record);
-    if (!record) return tl::unexpected(record.error());
+    auto record = json::read_record(file, read_record);
+    if (!record) {
+        if (record.error().code != ExitCode::io)
+            record.error().remedy =
+                "restore it from a copy; if the run's folder was never moved, or the run has no "
+                "jobs, "
+                "you can also remove it";
+        return tl::unexpected(record.error());
+    }
     auto const now = describe(run_folder);
     if (!*record) return now.id;
     auto const& known = **record;

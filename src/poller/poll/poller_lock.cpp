@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/core/json.hpp"
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 #include "base/core/time.hpp"
 #include "base/process/identity.hpp"
@@ -143,8 +144,7 @@ Result<void> create_holder(fs::path const& file, fs::path const& mine, Holder co
         int const error = errno;
         if (is_mine) done = {};
         else if (error != EEXIST)
-            done =
-                fail(ExitCode::cannot_create, "cannot create " + file.string(), errno_text(error));
+            done = fail(creation_code(error), "cannot create " + file.string(), errno_text(error));
         if (is_mine || error != EEXIST) break;
         auto const other = read_holder(file);
         if (!other) continue;

@@ -44,17 +44,23 @@ Result<void> carry_out(config::Run const& run, SiteId const& site, HoldCommand c
                        Console const& console)
 {
     auto const hold = decide(run, site, command);
-    if (!hold) return tl::unexpected(hold.error());
-    console.print(site.value +
-                  (hold->held ? ": paused: " + hold->reason : std::string(": resumed")) + "\n");
-    if (!hold->held) return {};
-    // The poller would end the permission too, but only at its next poll.
+    if (hold)
+        console.print(site.value +
+                      (hold->held ? ": paused: " + hold->reason : std::string(": resumed")) + "\n");
+    if (!command.held) return hold ? Result<void>{} : tl::unexpected(hold.error());
+    // The poller would end the permission too, but only at its next poll. A pause that cannot be
+    // stored ends it all the same, at least until the next poll.
     auto const folder = run.site_folder(site);
     auto const present = permission::read_permission(folder, run.run, site).value_or(std::nullopt);
-    auto const next = permission::renew(present, run.run, site,
-                                        {false, {}, "paused by " + hold->by + ": " + hold->reason},
-                                        {}, hold->since);
+    auto const next = permission::renew(
+        present, run.run, site, {false, {}, "paused by " + command.by + ": " + command.reason}, {},
+        hold ? hold->since : SystemClock{}.now());
     auto const ended = next ? permission::write_permission(folder, *next) : Result<void>{};
+    if (!hold)
+        return tl::unexpected(
+            ended ? hold.error().with_context("the permission of site " + site.value +
+                                              " was ended, but a poller may renew it")
+                  : hold.error());
     if (ended) return {};
     return tl::unexpected(ended.error().with_context(
         "site " + site.value +

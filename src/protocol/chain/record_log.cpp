@@ -79,7 +79,7 @@ Result<RecordLog> RecordLog::open(std::filesystem::path const& path, std::int64_
     Fd fd = open_or_create(path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0600);
     struct stat status {};
     if (!fd || fstat(fd.get(), &status) != 0)
-        return fail(ExitCode::cannot_create, "cannot open " + path.string(), errno_text(errno));
+        return fail(creation_code(errno), "cannot open " + path.string(), errno_text(errno));
     if (!S_ISREG(status.st_mode))
         return fail(ExitCode::cannot_create, "cannot open " + path.string(),
                     "it is not a regular file");

@@ -35,9 +35,13 @@ Hold parse(json::ObjectReader& r)
 
 tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string why)
 {
-    return fail(ExitCode::data, "cannot use the hold " + file.string(), std::move(why),
-                "replace it with `curtail-poll RUN --pause SITE --reason TEXT` or `curtail-poll "
-                "RUN --resume SITE`");
+    std::error_code error;
+    bool const is_folder = std::filesystem::is_directory(file, error);
+    return fail(
+        ExitCode::data, "cannot use the hold " + file.string(), std::move(why),
+        std::string(is_folder ? "remove the folder, and " : "") +
+            "replace it with `curtail-poll RUN --pause SITE --reason TEXT` or `curtail-poll "
+            "RUN --resume SITE`");
 }
 
 }  // namespace

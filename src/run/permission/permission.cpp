@@ -41,8 +41,11 @@ Permission parse(json::ObjectReader& r)
 
 tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string why)
 {
+    std::error_code error;
+    bool const is_folder = std::filesystem::is_directory(file, error);
     return fail(ExitCode::temporary, "cannot use the permission " + file.string(), std::move(why),
-                "the site's poller replaces the file at its next poll");
+                is_folder ? "remove the folder: the site's poller cannot replace it"
+                          : "the site's poller replaces the file at its next poll");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/core/new_files.hpp"
 #include "base/process/identity.hpp"
 
 namespace curtail::bridge {
@@ -58,7 +59,7 @@ Result<PrivateFolder> PrivateFolder::create()
     // Before it is locked, another process could take it for one that was left.
     auto path = (parent / new_prefix).string() + "XXXXXX";
     if (::mkdtemp(path.data()) == nullptr)
-        return fail(ExitCode::cannot_create, "cannot create " + path, errno_text(errno),
+        return fail(creation_code(errno), "cannot create " + path, errno_text(errno),
                     "set TMPDIR to a folder that can be written to");
     PrivateFolder folder(path);
     auto lock = FileLock::take(folder.path() / lock_name);

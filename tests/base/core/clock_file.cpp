@@ -30,7 +30,9 @@ TEST(ClockFile, DamagedClockIsAnError)
     ASSERT_TRUE(write_file(
         folder / "clock.json",
         "{\"origin\":\"2026-01-11T17:05Z\",\"real_origin\":\"2026-01-11T17:05Z\",\"factor\":0}"));
-    EXPECT_FALSE(read_clock(folder.path()));
+    auto const damaged = read_clock(folder.path());
+    ASSERT_FALSE(damaged);
+    EXPECT_NE(damaged.error().remedy.find("docs/formats-run.md"), std::string::npos);
     ASSERT_TRUE(write_file(
         folder / "clock.json",
         "{\"origin\":\"2026-01-11 17:05\",\"real_origin\":\"2026-01-11T17:05Z\",\"factor\":2}"));

@@ -231,6 +231,21 @@ TEST(Files, AFileSystemWithoutLocksIsNamedAsTheReason)
     EXPECT_THAT(lock.error().message(), testing::HasSubstr("`flock`"));
 }
 
+TEST(Files, AFolderInPlaceOfAFileIsAnErrorThatSaysWhatToDo)
+{
+    test::TemporaryFolder const folder;
+    std::filesystem::create_directories(folder / "a");
+    auto const lock = FileLock::take(folder / "a");
+    ASSERT_FALSE(lock);
+    EXPECT_THAT(lock.error().remedy, HasSubstr("remove the folder"));
+    for (auto const& result :
+         {write_file(folder / "a", "x"), append_line(folder / "a", "x", false)}) {
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code, ExitCode::cannot_create);
+        EXPECT_THAT(result.error().remedy, HasSubstr("remove the folder"));
+    }
+}
+
 TEST(Files, LockHasOneHolderAndIsReleasedWithIt)
 {
     test::TemporaryFolder const folder;

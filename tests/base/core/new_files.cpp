@@ -13,6 +13,7 @@
 
 #include "base/core/private_file.hpp"
 #include "base/core/trust.hpp"
+#include "support/own_mounts.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail {
@@ -96,6 +97,24 @@ TEST(NewFiles, ReplaceNoLinkAndWaitForNoPipe)
     EXPECT_FALSE(append_line(folder / "pipe", "x", false));
     EXPECT_FALSE(FileLock::take(folder / "pipe"));
     EXPECT_FALSE(fs::exists(folder / "target"));
+}
+
+TEST(NewFiles, ADiskWithoutNumbersForMoreFilesIsFull)
+{
+    if (!test::can_mount()) GTEST_SKIP() << "only root can mount a small disk";
+    test::TemporaryFolder const folder;
+    EXPECT_TRUE(test::in_own_mounts([&] {
+        if (mount("none", folder.path().c_str(), "tmpfs", 0, "nr_inodes=4") != 0) return false;
+        for (int i = 0; i < 4; ++i) (void)write_file(folder / std::to_string(i), "x");
+        auto const is_full = [](auto const& result) {
+            return !result && result.error().code == ExitCode::io &&
+                   result.error().remedy.find("remove files") != std::string::npos;
+        };
+        return is_full(write_file(folder / "more", "x")) &&
+               is_full(create_file(folder / "more", "x")) &&
+               is_full(append_line(folder / "more", "x", false)) &&
+               is_full(make_folder(folder / "f")) && is_full(FileLock::take(folder / "lock"));
+    }));
 }
 
 }  // namespace

@@ -68,6 +68,18 @@ TEST_F(StatusProgram, ShowsARunThatHasNotStarted)
     EXPECT_EQ(ask({"--verify"}).code, static_cast<int>(ExitCode::unavailable));
 }
 
+TEST_F(StatusProgram, InAFolderThatWasRemovedAPathMustBeAbsolute)
+{
+    auto const gone = (folder_ / "gone").string();
+    auto const [code, text] = curtail::test::run_program(
+        {"/bin/sh", "-c",
+         "mkdir " + gone + " && cd " + gone + " && rmdir " + gone + " && exec " +
+             test::program_path("curtail-status") + " run.json"});
+    EXPECT_EQ(code, 66) << text;
+    EXPECT_THAT(text, HasSubstr("cannot find the current folder: No such file or directory; "
+                                "change to a folder that exists"));
+}
+
 TEST_F(StatusProgram, AnEnormousLogIsAProblemThatNamesIt)
 {
     make_run();

@@ -68,6 +68,7 @@ TEST(FolderId, DamagedFileIsAnError)
     auto const id = run_folder_id(folder / "demo", true);
     ASSERT_FALSE(id);
     EXPECT_EQ(id.error().code, ExitCode::data);
+    EXPECT_THAT(id.error().remedy, HasSubstr("restore it from a copy"));
 }
 
 }  // namespace

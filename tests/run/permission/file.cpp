@@ -171,6 +171,20 @@ TEST(HoldFile, WithASerialThatLeavesNoRoomForTheNextIsAnError)
     EXPECT_FALSE(read_hold(folder.path(), run, site));
 }
 
+TEST(HoldFile, AFolderInItsPlaceIsAnErrorThatSaysWhatToDo)
+{
+    test::TemporaryFolder const folder;
+    for (auto const* name : {"hold.json", "permission.json"})
+        std::filesystem::create_directories(folder / name);
+    auto const has = [](Error const& error) {
+        return error.remedy.find("remove the folder") != std::string::npos;
+    };
+    EXPECT_TRUE(has(read_hold(folder.path(), run, site).error()));
+    EXPECT_TRUE(has(write_hold(folder.path(), {run, site, 1, true, "x", noon, "anna"}).error()));
+    EXPECT_TRUE(has(read_permission(folder.path(), run, site).error()));
+    EXPECT_TRUE(has(write_permission(folder.path(), permission).error()));
+}
+
 TEST(HoldFile, ThatIsDamagedIsAnError)
 {
     test::TemporaryFolder const folder;
