@@ -22,7 +22,14 @@ std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const
         if (!dry_run) result = first_error(result, site.renew_permission(now, stop_reason));
         result = first_error(result, site.manage_jobs(now, stop_reason, dry_run).stored);
     };
-    run_in_threads(pollers.size(), [&](std::size_t i) { poll(*pollers[i], stored[i]); });
+    // The state of the other sites is saved even if one site throws.
+    run_in_threads(pollers.size(), [&](std::size_t i) {
+        try {
+            poll(*pollers[i], stored[i]);
+        } catch (std::exception const& thrown) {
+            stored[i] = tl::unexpected(error_of(thrown));
+        }
+    });
     return stored;
 }
 

@@ -36,6 +36,20 @@ TEST_F(Failures, SiteWithoutAnswerDoesNotDelayTheOthers)
               "errors at A: cannot list jobs: Unable to contact slurm controller");
 }
 
+TEST_F(Failures, AnExceptionAtOneSiteIsAnErrorAndDoesNotDelayTheOthers)
+{
+    slurm_["A"].before_list = [] { throw std::bad_alloc(); };
+    auto const result = poll_once(make_context(std::make_shared<FixedClock>(at(0)), {50}), false);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ExitCode::os_error);
+    EXPECT_THAT(result.error().message(), HasSubstr("site A: "));
+    EXPECT_THAT(slurm_["B"].called(), ElementsAre("submit"));
+    slurm_["A"].before_list = nullptr;
+    once(60, {50});
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
+    EXPECT_THAT(slurm_["B"].called(), ElementsAre("submit"));
+}
+
 TEST_F(Failures, RefusedSubmissionPrecedesTemporaryErrors)
 {
     slurm_["A"].answers = false;

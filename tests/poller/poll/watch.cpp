@@ -78,6 +78,24 @@ TEST_F(Watch, ReplayEndsWithoutJobs)
     EXPECT_EQ(std::count(types.begin(), types.end(), "job-ended"), 2);
 }
 
+TEST_F(Watch, AnExceptionAtOneSiteEndsNoPoller)
+{
+    auto const clock = std::make_shared<SetClock>();
+    auto context = make_context(clock, {50, 50, 50});
+    context.trace_end = at(600);
+    std::atomic<int> tries{0};
+    slurm_["A"].before_list = [&] {
+        if (++tries <= 3) throw std::bad_alloc();
+    };
+    {
+        auto const poller = start(std::move(context), quick());
+        ASSERT_TRUE(both_called("submit"));
+        clock->set(600);
+    }
+    EXPECT_GT(tries, 3);
+    EXPECT_TRUE(result_) << result_.error().message();
+}
+
 TEST_F(Watch, JobThatReceivesNoDrainIsCancelledAtTheEndOfAReplay)
 {
     auto const clock = std::make_shared<SetClock>();
