@@ -71,14 +71,14 @@ Result<void> carry_out(config::Run const& run, SiteId const& site, HoldCommand c
 // would let root act on a run that this user names.
 Result<void> check_way(std::filesystem::path const& run_file, uid_t owner)
 {
-    auto const refuse = [&](Error error) -> Result<void> {
+    auto const refuse = [&](Error const& error) -> Result<void> {
         return fail(ExitCode::permission, "cannot act as root on " + run_file.string(),
                     error.what + ": " + error.why,
                     "it belongs to " + user_name(owner) +
                         ": name the file itself, in a folder of this user; or " + use_hold);
     };
     auto above = check_folders_above(run_file, {.owners = {owner}});
-    if (above.error) return refuse(std::move(*above.error));
+    if (above.error) return refuse(*above.error);
     std::error_code error;
     for (auto folder = std::filesystem::absolute(run_file, error).parent_path();
          folder.has_relative_path(); folder = folder.parent_path()) {
