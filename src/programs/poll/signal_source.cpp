@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 
 #include "base/core/clock_file.hpp"
 #include "base/core/digest.hpp"
@@ -61,6 +62,9 @@ class CheckedLauncher : public launch::Launcher {
   private:
     [[nodiscard]] Result<std::string> check() const
     {
+        // Each site has a thread, and the process has a single place in the lists of accounts.
+        static std::mutex mutex;
+        std::lock_guard const lock(mutex);
         return check_trusted_files(run_, {&site_}, build_folder());
     }
     std::unique_ptr<Launcher> launcher_;
