@@ -181,10 +181,11 @@ def watching_poller_notices_what_others_can_change():
         script.chmod(0o755)
         run.change_site("A", launcher={"kind": "local", "script": str(script)})
         (run.folder / "trace.csv").write_text("point_time,A\n" + "".join(
-            f"2026-01-11T{17 + m // 60:02}:{m % 60:02}:00Z,500\n" for m in range(300)))
+            f"2026-01-11T{17 + m // 60:02}:{m % 60:02}:00Z,{50 if m > 25 else 500}\n"
+            for m in range(0, 300, 5)))
         poller = subprocess.Popen(
             [program("curtail-poll"), run.run_file, "--trace", run.folder / "trace.csv", "--watch",
-             "--look-every", "0.2"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+             "--speed", "300"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             wait_for(lambda: (run.out / "poller/state.json").exists(), "the first poll")
             script.chmod(0o777)

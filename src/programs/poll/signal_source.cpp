@@ -22,8 +22,8 @@ namespace {
 constexpr char const* start_other_run =
     "start a new run, with its own `run` and `folder` in its file";
 
-// Checks before each look at the jobs, and before each submission, who can change what the
-// launcher reads, runs or follows: while a poller watches, others may have created files.
+// Checks before each submission who can change what a job reads, runs or follows: while a poller
+// watches, others may have been allowed to. Jobs are listed and drained all the same.
 class CheckedLauncher : public launch::Launcher {
   public:
     CheckedLauncher(std::unique_ptr<Launcher> launcher, config::Run const& run,
@@ -33,14 +33,14 @@ class CheckedLauncher : public launch::Launcher {
     }
     Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override
     {
-        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
+        // Each site has a thread, and the process has a single place in the lists of accounts.
+        static std::mutex mutex;
+        std::lock_guard const lock(mutex);
+        if (auto checked = check_trusted_files(run_, {&site_}, build_folder()); !checked)
+            return tl::unexpected(checked.error());
         return launcher_->submit(window, intent);
     }
-    Result<std::vector<plan::Job>> jobs() override
-    {
-        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
-        return launcher_->jobs();
-    }
+    Result<std::vector<plan::Job>> jobs() override { return launcher_->jobs(); }
     Result<launch::PastJob> past_job(launch::MissingJob const& missing) override
     {
         return launcher_->past_job(missing);
@@ -60,13 +60,6 @@ class CheckedLauncher : public launch::Launcher {
     }
 
   private:
-    [[nodiscard]] Result<std::string> check() const
-    {
-        // Each site has a thread, and the process has a single place in the lists of accounts.
-        static std::mutex mutex;
-        std::lock_guard const lock(mutex);
-        return check_trusted_files(run_, {&site_}, build_folder());
-    }
     std::unique_ptr<Launcher> launcher_;
     config::Run const& run_;
     config::Site const& site_;
