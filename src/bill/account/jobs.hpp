@@ -17,8 +17,7 @@ struct JobReports {
     std::optional<Time> submitted{};  ///< by the poller
     std::optional<Time> started{};    ///< by the launcher
     std::optional<Time> ended{};      ///< by the launcher
-    /// `ended` is the time at which the launcher was told to stop the job. Some processes may have
-    /// run for longer.
+    /// The launcher stopped the job, and `ended` is when it began to. Processes may have run on.
     bool was_stopped{false};
     std::optional<Time> noticed{};  ///< when the poller saw or caused that it has no devices
     std::optional<Time> gone{};     ///< when the poller saw that it has ended

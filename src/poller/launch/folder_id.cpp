@@ -59,9 +59,8 @@ Result<std::string> run_folder_id(std::filesystem::path const& run_folder, bool 
     if (!record) {
         if (record.error().code != ExitCode::io)
             record.error().remedy =
-                "restore it from a copy; if the run's folder was never moved, or the run has no "
-                "jobs, "
-                "you can also remove it";
+                "restore it from a copy; or remove it, if the run's folder was never moved or the "
+                "run has no jobs";
         return tl::unexpected(record.error());
     }
     auto const now = describe(run_folder);
