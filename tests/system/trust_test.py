@@ -207,8 +207,13 @@ def file_that_others_could_create_is_refused():
         done = execute("env", f"CURTAIL_BUILD={name}/build", program("curtail-poll"), run.run_file,
                        "--check-access", code=77)
         expect("others could create it" in done.stderr, done.stderr)
+        link = run.folder / "slurm.conf"
+        link.symlink_to(f"{name}/slurm.conf")  # it leads nowhere yet
+        done = check_access(run, code=77, SLURM_CONF=str(link))
+        expect("others could create it" in done.stderr, done.stderr)
         Path(name).chmod(0o755)
         check_access(run, SLURM_CONF=f"{name}/none/slurm.conf")
+        check_access(run, SLURM_CONF=str(link))
 
 
 def check_access(run, code=0, **environment):

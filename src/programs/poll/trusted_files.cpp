@@ -53,36 +53,38 @@ tl::unexpected<Error> untrusted_path(std::string_view folder, std::string why)
         "remove " + (folder.empty() ? "the empty entry" : printable(folder)) + " from the PATH");
 }
 
-// Checks a file that is missing now, and that is followed or run as soon as somebody creates it.
-Result<std::string> check_missing_file(fs::path const& file, Trust const& trust)
+// Checks that nobody else could create what is missing at `path`. Returns an empty text, or a
+// warning about a folder above.
+Result<std::string> check_places(fs::path const& path, Trust const& trust)
 {
     std::string warning;
-    for (auto const& place : places_of(file.parent_path())) {
+    for (auto const& place : places_of(path)) {
         auto checked = check_access(place, trust);
-        if (!checked)
-            return fail(ExitCode::permission, "cannot trust " + file.string(),
-                        "it is missing, and others could create it: " + checked.error().what +
-                            ": " + checked.error().why,
-                        "name a file in a folder that nobody else can change");
+        if (!checked) return checked;
         if (warning.empty()) warning = std::move(*checked);
     }
     return warning;
+}
+
+// Checks a file that is missing now, and that is followed or run as soon as somebody creates it.
+Result<std::string> check_missing_file(fs::path const& file, Trust const& trust)
+{
+    auto checked = check_places(file, trust);
+    if (checked) return checked;
+    return fail(ExitCode::permission, "cannot trust " + file.string(),
+                "it is missing, and others could create it: " + checked.error().what + ": " +
+                    checked.error().why,
+                "name a file in a folder that nobody else can change");
 }
 
 // Checks a folder of the PATH that lacks the command `name`: somebody could put it there.
 Result<std::string> check_folder_before(std::string_view folder, std::string const& name,
                                         Trust const& trust)
 {
-    std::string warning;
-    for (auto const& place : places_of(folder)) {
-        auto checked = check_access(place, trust);
-        if (!checked)
-            return untrusted_path(folder, "others could put " + name + " into " +
-                                              printable(folder) + ": " + checked.error().what +
-                                              ": " + checked.error().why);
-        if (warning.empty()) warning = std::move(*checked);
-    }
-    return warning;
+    auto checked = check_places(folder, trust);
+    if (checked) return checked;
+    return untrusted_path(folder, "others could put " + name + " into " + printable(folder) + ": " +
+                                      checked.error().what + ": " + checked.error().why);
 }
 
 // Checks the command that the PATH leads to, and the folders before it. A missing command is no
