@@ -275,16 +275,32 @@ def members_of_a_group_run_a_run_together():
             f"2026-01-11T{17 + m // 60:02}:{m % 60:02}:00Z,50\n" for m in range(300)))
         poll = [program("curtail-poll"), run.run_file]
         source = ["--trace", run.folder / "trace.csv"]
-        execute(*poll, *source)
+        # Slurm follows links when it opens the log of a job, so members must not replace a folder
+        # above it.
+        homes = {user: run.folder / user for user in ("first", "other")}
+        first = {**os.environ, "HOME": str(homes["first"])}
+        homes["first"].mkdir(mode=0o700)
+        homes["other"].mkdir(mode=0o700)
+        os.chown(homes["other"], STRANGER, STRANGER)
+        homes["first"].chmod(0o770)
+        os.chown(homes["first"], 0, STRANGER)
+        refused = execute(*poll, *source, environment=first, code=77).stderr
+        expect(f"replace what is in {homes['first']}" in refused and "XDG_STATE_HOME" in refused,
+               refused)
+        homes["first"].chmod(0o700)
+        execute(*poll, *source, environment=first)
         wait_for(lambda: len(run.metrics("A")) > 3, "steps")
         for path in run.out.rglob("*"):
             status = path.lstat()
-            own = path.is_relative_to(run.out / "job-logs/0")
             expect(status.st_gid == STRANGER and status.st_mode & 0o007 == 0, f"{path}")
-            expect(own or status.st_mode & 0o060 == 0o060, f"{path} is closed to the group")
-        expect((run.out / "job-logs/0/A").stat().st_mode & 0o777 == 0o700, "job logs are open")
-        member = {"group": STRANGER, "environment": {**os.environ, "HOME": "/nonexistent"},
-                  "timeout": 60}
+            expect(status.st_mode & 0o060 == 0o060, f"{path} is closed to the group")
+        logs = homes["first"] / ".local/state/curtail/job-logs" / run.out.relative_to("/") / "A"
+        expect([path.suffix for path in logs.iterdir()] == [".log"], "the job has no log")
+        for path in [logs, *logs.parents]:
+            if path.is_relative_to(homes["first"]):
+                expect(path.stat().st_mode & 0o7777 == 0o700, f"{path} is open")
+        member = {"group": STRANGER, "timeout": 60,
+                  "environment": {**os.environ, "XDG_STATE_HOME": str(homes["other"] / "state")}}
         paused = as_stranger(*poll, "--pause", "A", "--reason", "cooling", **member)
         expect(paused.returncode == 0, paused.stderr)
         wait_for(lambda: run.events("A", "trainer-exit"), "the trainer's exit")
@@ -292,9 +308,11 @@ def members_of_a_group_run_a_run_together():
         expect(hold["by"].startswith("nobody@"), f"{hold}")
         polled = as_stranger(*poll, *source, **member)
         expect(polled.returncode == 0, polled.stderr)
+        expect((homes["other"] / "state/curtail/job-logs" / run.out.relative_to("/") / "A").is_dir(),
+               "the other member's jobs have no folder for logs")
         # Where a member's link leads, another member may have rights that the first one lacks.
         private = run.folder / "private"
-        for name in ("job-logs", "sites/A", "poller/sites", "poller/sites/A", "sites/A/kept"):
+        for name in ("sites/A", "poller/sites", "poller/sites/A", "sites/A/kept"):
             private.mkdir(mode=0o700)
             place = run.out / name
             if place.exists():
@@ -302,7 +320,7 @@ def members_of_a_group_run_a_run_together():
             place.symlink_to(private)
             os.lchown(place, STRANGER, STRANGER)
             for command in ([*poll, *source], [*poll, "--pause", "A", "--reason", "hot"]):
-                refused = execute(*command, code=77).stderr
+                refused = execute(*command, code=77, environment=first).stderr
                 expect(f"{name}: it is a symbolic link of user nobody" in refused, refused)
             expect(private.stat().st_mode & 0o7777 == 0o700 and private.stat().st_gid == 0,
                    f"{name}: the folder was opened")
@@ -313,7 +331,8 @@ def members_of_a_group_run_a_run_together():
         # What runs as the owner stays out of the group's reach.
         os.chown(run.run_file, 0, STRANGER)
         run.run_file.chmod(0o664)
-        expect("chmod go-w" in execute(*poll, *source, code=77).stderr, "it trusts the group")
+        expect("chmod go-w" in execute(*poll, *source, environment=first, code=77).stderr,
+               "it trusts the group")
         # Another member does not trust a stranger's file.
         run.run_file.chmod(0o644)
         os.chown(run.run_file, 1, 1)

@@ -94,13 +94,15 @@ Result<std::optional<std::string>> read_private_file(fs::path const& file, std::
 Result<void> ensure_private_folder(fs::path const& folder)
 {
     auto const what = "cannot use folder " + folder.string();
-    if (folder.has_parent_path()) {
-        if (auto made = make_folder(folder.parent_path()); !made) return made;
+    int error = 0;
+    fs::path made;
+    for (auto const& part : folder) {
+        int const failed = create_folder(made /= part, 0700);
+        if (error == 0 && failed != EEXIST) error = failed;
     }
-    if (int const error = create_folder(folder, 0700); error != 0 && error != EEXIST)
-        return fail(creation_code(error), what, errno_text(error));
     struct stat status {};
-    if (lstat(folder.c_str(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
+    if (lstat(folder.c_str(), &status) != 0)
+        return fail(creation_code(error), what, errno_text(error));
     if (!S_ISDIR(status.st_mode)) return refuse(what, "it is not a folder", "name another one");
     if (status.st_uid != geteuid())
         return refuse(what, "it belongs to another user", "name another one");

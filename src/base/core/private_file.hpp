@@ -22,7 +22,7 @@ namespace curtail {
 /// with `data` if the file is longer than `limit` bytes.
 [[nodiscard]] Result<std::optional<std::string>> read_private_file(
     std::filesystem::path const& file, std::int64_t limit = std::int64_t{64} << 10);
-/// Creates `folder` with mode 0700. First creates its missing parents, with 0777 less the umask.
+/// Creates `folder`, and the missing folders above it, with mode 0700.
 ///
 /// If `folder` already exists, it must be a folder, not a link. Its owner must be the effective
 /// user. The mode must give no access to the group or to others. Fails with `permission` if one of

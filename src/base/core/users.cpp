@@ -8,19 +8,49 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace curtail {
+namespace {
+
+// The entry of a user; all empty if this machine has no such account.
+struct Account {
+    explicit Account(uid_t user)
+    {
+        passwd entry{};
+        passwd* found = nullptr;
+        std::array<char, 16'384> buffer{};
+        if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+            return;
+        name = entry.pw_name;
+        group = entry.pw_gid;
+        home = entry.pw_dir;
+    }
+    std::string name{};
+    gid_t group{};
+    std::string home{};
+};
+
+}  // namespace
 
 std::string user_name(uid_t user)
 {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 16'384> buffer{};
-    bool const known =
-        getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
-    return known ? entry.pw_name : std::to_string(user);
+    auto const account = Account(user);
+    return account.name.empty() ? std::to_string(user) : account.name;
+}
+
+std::filesystem::path state_folder()
+{
+    for (auto const& [variable, below] :
+         {std::pair{"XDG_STATE_HOME", "."}, std::pair{"HOME", ".local/state"}}) {
+        char const* const value = std::getenv(variable);
+        if (value != nullptr && *value == '/')
+            return (std::filesystem::path(value) / below).lexically_normal();
+    }
+    return std::filesystem::path("/") / Account(geteuid()).home / ".local/state";
 }
 
 bool is_member(std::string const& user, gid_t group)
@@ -53,14 +83,12 @@ bool is_primary_group_of_others(gid_t group, uid_t user)
 Result<void> become_user(uid_t user)
 {
     auto const what = "cannot act as user " + user_name(user);
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 16'384> buffer{};
-    if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+    Account const account(user);
+    if (account.name.empty())
         return fail(ExitCode::permission, what, "this machine has no such account",
                     "use a machine that knows the account");
-    bool const done = initgroups(entry.pw_name, entry.pw_gid) == 0 &&
-                      setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) == 0 &&
+    bool const done = initgroups(account.name.c_str(), account.group) == 0 &&
+                      setresgid(account.group, account.group, account.group) == 0 &&
                       setresuid(user, user, user) == 0;
     if (!done) return fail(ExitCode::permission, what, errno_text(errno));
     return {};

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <filesystem>
 #include <string>
 
 #include "base/core/result.hpp"
@@ -12,6 +13,9 @@ namespace curtail {
 [[nodiscard]] std::string user_name(uid_t user);
 /// Returns the name of the user of this process. Thread-safe.
 [[nodiscard]] std::string own_user_name();
+/// Returns the folder for what programs keep of this user: $XDG_STATE_HOME, or .local/state of
+/// $HOME, or of the home folder that the machine's accounts name.
+[[nodiscard]] std::filesystem::path state_folder();
 
 /// Returns whether a user is a member of a group. Thread-safe.
 [[nodiscard]] bool is_member(std::string const& user, gid_t group);

@@ -144,7 +144,7 @@ std::string permission_text(permission::Permission const& permission, bool is_he
 {
     auto const issued = ", issued " + age(permission.issued, now) + " ago";
     // The hold is the reason if the site is held.
-    auto const why = is_held ? std::string() : " (" + printable(permission.why) + ")";
+    auto const why = is_held ? std::string() : " (" + shell_quoted(permission.why) + ")";
     if (permission.is_withdrawn()) return "no permission" + why + issued;
     if (permission::is_from_the_future(permission, now))
         return "no usable permission: it was issued in the future (" +

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <grp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 
 #include "base/core/text.hpp"
 #include "base/core/trust.hpp"
+#include "base/core/users.hpp"
 #include "run/config/read.hpp"
 #include "run/config/store.hpp"
 
@@ -318,7 +318,8 @@ std::vector<std::string> Run::site_names() const
 
 std::filesystem::path Run::job_logs(SiteId const& site) const
 {
-    if (shared_group) return folder / "job-logs" / std::to_string(geteuid()) / site.value;
+    if (shared_group)
+        return state_folder() / "curtail/job-logs" / folder.relative_path() / site.value;
     return site_folder(site) / "job-logs";
 }
 

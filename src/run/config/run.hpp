@@ -136,8 +136,9 @@ struct Run {
     {
         return folder / "sites" / site.value;
     }
-    /// Returns the folder for the output of a site's jobs. Its mode is 0700. In a shared run, each
-    /// user has an own one.
+    /// Returns the folder for the output of a site's jobs. Its mode is 0700. Slurm follows links in
+    /// its path. Members of a shared run can put some into the run's folder, so there each user has
+    /// an own one, in state_folder().
     [[nodiscard]] std::filesystem::path job_logs(SiteId const& site) const;
     [[nodiscard]] std::filesystem::path poller_folder() const { return folder / "poller"; }
     /// Returns the folder where the poller writes what it logs about a site.

@@ -63,7 +63,7 @@ Fd open_folder(fs::path const& folder)
 Result<void> make_shared_folder(fs::path const& folder, gid_t group, mode_t mode)
 {
     auto const failed = [&](int error) {
-        return fail(ExitCode::cannot_create, "cannot create folder " + folder.string(),
+        return fail(creation_code(error), "cannot create folder " + folder.string(),
                     errno_text(error));
     };
     // What follows must not happen to a folder to which somebody else's link leads.
@@ -140,15 +140,11 @@ Result<void> make_store_folder(Run const& run)
 Result<void> make_job_logs(Run const& run, SiteId const& site)
 {
     auto const logs = run.job_logs(site);
-    if (run.shared_group) {
-        // The folder of all members, then the member's own.
-        auto const own = logs.parent_path();
-        if (auto made =
-                make_shared_folder(own.parent_path(), *run.shared_group, open_to_group | sticky);
-            !made)
-            return made;
-        if (auto made = ensure_private_folder(own); !made) return made;
-    }
+    if (run.shared_group)
+        if (auto const above = check_folders_above(logs); above.error || !above.warning.empty())
+            return fail(ExitCode::permission, "cannot keep the logs of jobs in " + logs.string(),
+                        above.error ? above.error->what + ": " + above.error->why : above.warning,
+                        "set XDG_STATE_HOME to a folder that only you can change");
     return ensure_private_folder(logs);
 }
 

@@ -30,7 +30,8 @@ namespace curtail::config {
 [[nodiscard]] Result<void> make_poller_folder(Run const& run);
 /// Creates the folder of a store in a folder, for a new run.
 [[nodiscard]] Result<void> make_store_folder(Run const& run);
-/// Creates the folder Run::job_logs() with mode 0700.
+/// Creates the folder Run::job_logs() with mode 0700. In a shared run, nobody else may be able to
+/// replace a folder above it.
 [[nodiscard]] Result<void> make_job_logs(Run const& run, SiteId const& site);
 
 }  // namespace curtail::config

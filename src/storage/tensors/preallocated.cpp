@@ -39,7 +39,7 @@ Result<void> preallocate(std::filesystem::path const& path, FileHead const& head
     };
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
         Fd const file = open_new(temporary, O_RDWR, 0666);
-        if (!file) return refuse(ExitCode::cannot_create, errno);
+        if (!file) return refuse(creation_code(errno), errno);
         int error = posix_fallocate(file.get(), 0, size);
         if (error == 0) error = write_all(file.get(), head.bytes);
         if (error != 0) return refuse(ExitCode::io, error);

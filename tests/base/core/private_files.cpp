@@ -65,6 +65,8 @@ TEST(PrivateFolder, IsCreatedForItsOwnerOnly)
     struct stat status {};
     ASSERT_EQ(stat(state.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 07777U, 0700U);
+    ASSERT_EQ(stat((folder / "a").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777U, 0700U);
     EXPECT_TRUE(ensure_private_folder(state));
 }
 

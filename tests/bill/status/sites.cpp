@@ -176,7 +176,7 @@ TEST(Sites, APermissionThatHasEndedIsShown)
     site.permission->issued = *parse_time("2026-11-21T09:50:00Z");
     site.permission->lifetime = Seconds{0};
     site.permission->why = "the window is closed";
-    EXPECT_THAT(text_of(site), HasSubstr("no permission (the window is closed)"));
+    EXPECT_THAT(text_of(site), HasSubstr("no permission ('the window is closed')"));
 }
 
 TEST(Sites, HoldsOfAPersonAndOfThePollerAreShown)
