@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 
 #include "base/core/clock_file.hpp"
 #include "base/core/digest.hpp"
 #include "base/core/private_file.hpp"
 #include "poller/signals/trace_provider.hpp"
 #include "poller/signals/watttime_provider.hpp"
+#include "programs/poll/checked_launcher.hpp"
 #include "programs/poll/trusted_files.hpp"
 #include "run/config/trusted.hpp"
 #include "run/runlog/poller_state.hpp"
@@ -21,49 +21,6 @@ namespace {
 
 constexpr char const* start_other_run =
     "start a new run, with its own `run` and `folder` in its file";
-
-// Checks before each submission who can change what a job reads, runs or follows: while a poller
-// watches, others may have been allowed to. Jobs are listed and drained all the same.
-class CheckedLauncher : public launch::Launcher {
-  public:
-    CheckedLauncher(std::unique_ptr<Launcher> launcher, config::Run const& run,
-                    config::Site const& site)
-        : launcher_(std::move(launcher)), run_(run), site_(site)
-    {
-    }
-    Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override
-    {
-        // Each site has a thread, and the process has a single place in the lists of accounts.
-        static std::mutex mutex;
-        std::lock_guard const lock(mutex);
-        if (auto checked = check_trusted_files(run_, {&site_}, build_folder()); !checked)
-            return tl::unexpected(checked.error());
-        return launcher_->submit(window, intent);
-    }
-    Result<std::vector<plan::Job>> jobs() override { return launcher_->jobs(); }
-    Result<launch::PastJob> past_job(launch::MissingJob const& missing) override
-    {
-        return launcher_->past_job(missing);
-    }
-    Result<std::optional<AccountedJobs>> accounted_jobs(Time since) override
-    {
-        return launcher_->accounted_jobs(since);
-    }
-    std::filesystem::path log_file(plan::JobId const& job) const override
-    {
-        return launcher_->log_file(job);
-    }
-    Result<void> drain(plan::JobId const& job) override { return launcher_->drain(job); }
-    Result<void> cancel(plan::JobId const& job, bool only_pending) override
-    {
-        return launcher_->cancel(job, only_pending);
-    }
-
-  private:
-    std::unique_ptr<Launcher> launcher_;
-    config::Run const& run_;
-    config::Site const& site_;
-};
 
 poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
@@ -77,9 +34,7 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
             target.run.site_folder(site.site),
             target.run.folder / "complete.json",
             std::move(provider),
-            std::make_unique<CheckedLauncher>(
-                launch::make_launcher(target.run, site, target.folder_id, build_folder()),
-                target.run, site),
+            make_checked_launcher(target.run, site, target.folder_id, build_folder()),
             limits,
             replay ? std::optional(replay->origin) : std::nullopt,
             replay ? replay->factor : 1,
