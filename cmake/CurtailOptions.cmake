@@ -41,6 +41,14 @@ set(CMAKE_INSTALL_RPATH $ORIGIN/../lib/curtail)
 if(NOT CURTAIL_INSTALL_TORCH AND NOT CURTAIL_GPU)
     list(APPEND CMAKE_INSTALL_RPATH ${CURTAIL_TORCH_ROOT}/lib)
 endif()
+# Built programs have the same path. To a path that it replaces at the installation, CMake adds
+# colons, and each of them means the current folder, where others may write.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+if(NOT CURTAIL_GPU)
+    set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+    file(CREATE_LINK ${CURTAIL_TORCH_ROOT}/lib ${PROJECT_BINARY_DIR}/lib/curtail SYMBOLIC)
+endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 
