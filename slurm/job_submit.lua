@@ -7,7 +7,8 @@ local folder = "/etc/curtail/holds.d"
 
 -- Prints the path of one file. An error of find counts as a file: what cannot be read holds. Names
 -- that begin with a dot or end with a tilde do not count. A missing folder holds nothing.
-local list_one = "test -e " .. folder .. " || exit 0; find " .. folder ..
+local list_one = "test -e " .. folder .. " || test -L " .. folder ..
+    " || exit 0; find " .. folder ..
     "/ -mindepth 1 -maxdepth 1 ! -name '.*' ! -name '*~' -print -quit 2>&1"
 
 -- The poller names a job `curtail.RUN.SITE.ID`. A job of slurm/site_train.sh that a person submits

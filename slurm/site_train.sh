@@ -150,7 +150,7 @@ if ((${SLURM_JOB_NUM_NODES:-1} == 1)); then
     export OMPI_MCA_btl=self,vader OMPI_MCA_oob_tcp_if_include=lo
 else
     # TERM must not end the daemons that mpirun starts on the other nodes, either.
-    export PATH=$PATH:$build
+    export PATH=$build:$PATH
     agent="curtail-block-signals TERM -- orted"
     export OMPI_MCA_orte_launch_agent=${OMPI_MCA_orte_launch_agent:-$agent}
 fi

@@ -57,11 +57,13 @@ forget_other_options() {
 # Under the umask 002, a clone is open to a group, and the programs refuse to run what others can
 # change.
 close_to_others() {
-    local open
-    open=$(find inputs slurm "$bin" -user "$(id -un)" ! -type l -perm /022 | wc -l)
+    local open torch=.deps/site/torch/lib
+    local folders=(inputs slurm "$bin")
+    [ ! -d "$torch" ] || folders+=("$torch")
+    open=$(find "${folders[@]}" -user "$(id -un)" ! -type l -perm /022 | wc -l)
     [ "$open" -gt 0 ] || return 0
-    say "others could change $open files of the demo: chmod -R go-w inputs slurm $bin"
-    chmod -R go-w inputs slurm "$bin" || die 77 "cannot take that right from others"
+    say "others could change $open files of the demo: chmod -R go-w ${folders[*]}"
+    chmod -R go-w "${folders[@]}" || die 77 "cannot take that right from others"
 }
 
 check_inputs() {

@@ -100,6 +100,7 @@ class SiteTrain : public testing::Test {
         ASSERT_TRUE(make_folder(folder_ / "module"));
         ASSERT_TRUE(write_file(folder_ / "module/mpirun",
                                "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n"
+                               "echo \"agent $(type -P curtail-block-signals)\"\n"
                                "echo \"core $(ulimit -c)\"\n",
                                0755));
         ASSERT_TRUE(write_file(folder_ / "module.sh",
@@ -246,8 +247,12 @@ TEST_F(SiteTrain, WarnsIfRanksShareACpu)
     EXPECT_THAT(log(), testing::Not(HasSubstr("share the")));
     setenv("SLURM_CPUS_ON_NODE", "1", 1);
     setenv("SLURM_JOB_NUM_NODES", "2", 1);
+    // Everywhere on the PATH, the daemons of other nodes start with the programs of the build.
+    ASSERT_TRUE(write_file(folder_ / "module/curtail-block-signals", "#!/bin/bash\n", 0755));
     EXPECT_EQ(run({demo, "SPP_TX"}), 0);
     EXPECT_THAT(log(), testing::Not(HasSubstr("share the")));
+    EXPECT_THAT(log(), HasSubstr("/bin/curtail-block-signals\n"));
+    EXPECT_THAT(log(), testing::Not(HasSubstr("module/curtail-block-signals")));
     unsetenv("SLURM_JOB_NUM_NODES");
     EXPECT_EQ(run({demo, "SPP_TX"}), 0);
     EXPECT_THAT(log(), HasSubstr("2 ranks share the 1 CPU(s) of this job and wait for each other; "

@@ -4,6 +4,7 @@ import contextlib
 import grp
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -294,6 +295,36 @@ def job_runs_nothing_that_others_can_change():
         own_etc = ("unshare", "--mount", "--", "bash", "-c", OWN_ETC, "own", folder)
         done = execute(*own_etc, program("curtail-poll"), run.run_file, "--check-access", code=77)
         expect("group root can change it" in done.stderr, done.stderr)
+
+
+@case(seconds=5)
+def programs_load_nothing_from_the_current_folder():
+    with tempfile.TemporaryDirectory(prefix="curtail-here-") as name:
+        for file in sorted((BUILD / "bin").iterdir()):
+            done = execute("env", "LD_DEBUG=libs", file, "--help", cwd=name, code=None)
+            tried = re.findall(r"trying file=(.*)", done.stderr)
+            expect(tried, f"{file} names no library: {done.stderr}")
+            expect(all(path.startswith("/") for path in tried), f"{file}: {tried}")
+
+
+@case(seconds=4)
+def libraries_that_others_can_change_are_refused():
+    with SmallRun(sites=("A",), ranks=1) as run, \
+            tempfile.TemporaryDirectory(prefix="curtail-libraries-") as name:
+        build = Path(name)
+        (build / "bin").symlink_to(BUILD / "bin")
+        (build / "lib/curtail").mkdir(parents=True)
+        library = build / "lib/curtail/libtorch.so"
+        library.touch()
+        check = ("env", f"CURTAIL_BUILD={build}", program("curtail-poll"), run.run_file,
+                 "--check-access")
+        execute(*check)
+        library.chmod(0o666)
+        expect(f"chmod go-w {library}" in execute(*check, code=77).stderr, "a library")
+        library.chmod(0o644)
+        library.parent.chmod(0o777)
+        expect(f"chmod -R go-w {library.parent}" in execute(*check, code=77).stderr or
+               f"chmod go-w {library.parent}" in execute(*check, code=77).stderr, "their folder")
 
 
 def let_new_files_be_open(folder):

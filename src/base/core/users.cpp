@@ -36,11 +36,14 @@ struct Account {
 
 }  // namespace
 
-std::string user_name(uid_t user)
+std::optional<std::string> find_user_name(uid_t user)
 {
-    auto const account = Account(user);
-    return account.name.empty() ? std::to_string(user) : account.name;
+    auto account = Account(user);
+    if (account.name.empty()) return std::nullopt;
+    return std::move(account.name);
 }
+
+std::string user_name(uid_t user) { return find_user_name(user).value_or(std::to_string(user)); }
 
 std::filesystem::path state_folder()
 {

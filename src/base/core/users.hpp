@@ -3,12 +3,16 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/core/result.hpp"
 
 namespace curtail {
 
+/// Returns the name of a user. Returns an empty optional if this machine does not know the account.
+/// Thread-safe.
+[[nodiscard]] std::optional<std::string> find_user_name(uid_t user);
 /// Returns the name of a user, or the number if there is no name. Thread-safe.
 [[nodiscard]] std::string user_name(uid_t user);
 /// Returns the name of the user of this process. Thread-safe.

@@ -103,11 +103,13 @@ bool is_running(ProcessIdentity const& identity)
     return identity.pid > 0 && (kill(identity.pid, 0) == 0 || errno == EPERM);
 }
 
-bool signal_process(ProcessIdentity const& identity, int signal, Kernel const& kernel)
+bool signal_process(ProcessIdentity const& identity, std::string const& variable, int signal,
+                    Kernel const& kernel)
 {
     return identity.boot == boot_id() &&
-           signal_if(identity.pid, signal, kernel,
-                     [&](ProcessStat const& stat) { return stat.started == identity.started; });
+           signal_if(identity.pid, signal, kernel, [&](ProcessStat const& stat) {
+               return stat.started == identity.started && has_variable(identity.pid, variable);
+           });
 }
 
 Sessions list_sessions()
@@ -131,10 +133,11 @@ int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
     // While the leader exists, even as a zombie, the kernel does not reuse its number.
     auto const holder = read_process_stat(leader.pid);
     if (first == last || (holder && holder->started != leader.started)) return 0;
+    bool const is_proven = holder && has_variable(leader.pid, variable);
     int reached = 0;
     for (auto it = first; it != last; ++it) {
         auto const is_member = [&](ProcessStat const& stat) {
-            return stat.session == leader.pid && (holder || has_variable(it->second, variable));
+            return stat.session == leader.pid && (is_proven || has_variable(it->second, variable));
         };
         if (signal_if(it->second, signal, kernel, is_member)) ++reached;
     }

@@ -35,9 +35,11 @@ struct ProcessStat {
 /// Returns whether the process that `identity` describes exists and is not a zombie. Where /proc
 /// hides the processes of other users, a process of another user with this id counts as the one.
 [[nodiscard]] bool is_running(ProcessIdentity const& identity);
-/// Sends a signal to the process that `identity` describes. Returns false if that process has
-/// ended.
-bool signal_process(ProcessIdentity const& identity, int signal, Kernel const& kernel = {});
+/// Sends a signal to the process that `identity` describes, if it started with `variable`
+/// (`NAME=value`) in its environment. Somebody else may have written the identity. Returns false if
+/// there is no such process.
+bool signal_process(ProcessIdentity const& identity, std::string const& variable, int signal,
+                    Kernel const& kernel = {});
 /// Maps the id of each session of this machine to the ids of the session's processes.
 using Sessions = std::multimap<pid_t, pid_t>;
 /// Lists the sessions of all processes of this machine.
@@ -45,9 +47,10 @@ using Sessions = std::multimap<pid_t, pid_t>;
 /// Sends a signal to every process of the session that `leader` created. Returns the number of
 /// processes that got the signal. With signal 0, only counts the processes.
 ///
-/// Also works after `leader` has ended. By then the kernel may have reused the session's id. So
-/// after the end of `leader`, the function skips processes that started without `variable`
-/// (`NAME=value`) in their environment.
+/// Also works after `leader` has ended. By then the kernel may have reused the session's id, or
+/// somebody else may have written the identity of another process. So unless `leader` runs and
+/// started with `variable` (`NAME=value`) in its environment, the function skips processes that
+/// started without it.
 int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
                    std::string const& variable, int signal, Kernel const& kernel = {});
 

@@ -19,7 +19,7 @@ struct JobSpec {
     std::string folder_id;  ///< id of the run's folder (run_folder_id()); distinguishes runs with
                             ///< the same name
     std::filesystem::path run_file;  ///< absolute path of the run's file
-    std::filesystem::path folder;    ///< the site's folder: the working folder of the jobs
+    std::filesystem::path folder;    ///< the site's folder
     /// Folder for the output of jobs, open to its owner only. Slurm follows links when it opens a
     /// job's output, as the owner.
     std::filesystem::path logs;

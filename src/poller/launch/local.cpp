@@ -78,7 +78,7 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     SupervisedScript const script{
         .arguments = {spec_.launch.script.string(), spec_.run_file.string(), spec_.site.value},
         .environment = job_environment(spec_, job),
-        .folder = spec_.folder.string(),
+        .folder = spec_.logs.string(),
         .log = log_file(job).string(),
         .record = file(job, ".json").string(),
         .record_head = record_head({window, intent}),
@@ -189,7 +189,7 @@ Result<void> LocalLauncher::drain(plan::JobId const& job)
 {
     auto const record = read_record(job);
     if (!record) return tl::unexpected(record.error());
-    if (*record) process::signal_process((*record)->script, SIGUSR1, kernel_);
+    if (*record) process::signal_process((*record)->script, job_variable(job), SIGUSR1, kernel_);
     return {};
 }
 

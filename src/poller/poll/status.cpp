@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/core/text.hpp"
+
 namespace curtail::poll {
 namespace {
 
@@ -22,32 +24,34 @@ std::string signal_text(SignalStatus const& signal)
 
 std::string job_line(plan::Job const& job)
 {
-    return fmt::format("  job     {} {}{}\n", job.id.value, job.launcher_state,
-                       job.reason.empty() ? "" : " (" + job.reason + ")");
+    return fmt::format("  job     {} {}{}\n", printable(job.id.value),
+                       printable(job.launcher_state),
+                       job.reason.empty() ? "" : " (" + printable(job.reason) + ")");
 }
 
 std::string trainer_line(OtherTrainer const& trainer)
 {
     return fmt::format(
         "  trainer active{}{}\n", trainer.since ? " since " + format_time(*trainer.since) : "",
-        trainer.job.empty() ? ", started by hand without a job"
-                            : " in job " + trainer.job + ", which this poller did not submit");
+        trainer.job.empty()
+            ? ", started by hand without a job"
+            : " in job " + printable(trainer.job) + ", which this poller did not submit");
 }
 
 std::string action_line(plan::Action const& action, bool dry_run)
 {
     bool const names_job = action.type != plan::ActionType::wait && !action.job.value.empty();
-    return fmt::format("  {} {}{}: {}\n", dry_run ? "would  " : "action ",
-                       plan::to_text(action.type), names_job ? " job " + action.job.value : "",
-                       action.why);
+    return fmt::format(
+        "  {} {}{}: {}\n", dry_run ? "would  " : "action ", plan::to_text(action.type),
+        names_job ? " job " + printable(action.job.value) : "", printable(action.why));
 }
 
 // Errors and warnings, one message each.
 std::vector<std::string> problems(PollFindings const& findings)
 {
     std::vector<std::string> messages;
-    for (auto const& error : findings.errors()) messages.push_back(error.message());
-    if (!findings.jobs.warning.empty()) messages.push_back(findings.jobs.warning);
+    for (auto const& error : findings.errors()) messages.push_back(printable(error.message()));
+    if (!findings.jobs.warning.empty()) messages.push_back(printable(findings.jobs.warning));
     return messages;
 }
 
@@ -57,7 +61,8 @@ std::string paragraph(PollFindings const& findings, bool dry_run)
     auto text = fmt::format("{} ({})\n  signal  {}\n  window  {}{}: {}\n", findings.site.value,
                             format_time(findings.signal.time), signal_text(findings.signal),
                             windows::to_string(findings.signal.phase),
-                            jobs.window ? " since " + jobs.window->value : "", findings.signal.why);
+                            jobs.window ? " since " + printable(jobs.window->value) : "",
+                            printable(findings.signal.why));
     for (auto const& job : jobs.jobs) text += job_line(job);
     if (jobs.jobs.empty() && !jobs.list_error) text += "  job     none\n";
     if (jobs.other_trainer) text += trainer_line(*jobs.other_trainer);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "programs/poll/trusted_files.hpp"
+#include "run/config/trusted.hpp"
 
 namespace curtail::programs {
 namespace {
@@ -26,6 +27,8 @@ class CheckedLauncher : public launch::Launcher {
         std::lock_guard const lock(mutex);
         if (auto checked = check_trusted_files(run_, {&site_}, build_); !checked)
             return tl::unexpected(checked.error());
+        if (auto made = config::make_job_logs(run_, site_.site); !made)
+            return tl::unexpected(made.error());
         return launcher_->submit(window, intent);
     }
     Result<std::vector<plan::Job>> jobs() override { return launcher_->jobs(); }

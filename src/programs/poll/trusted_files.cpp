@@ -107,7 +107,7 @@ Result<std::string> check_command(std::string const& name, Trust const& trust)
     return warning;
 }
 
-// Files that jobs run or read, and their folders: whoever can write to a program's folder can
+// Files that jobs run, load or read, and their folders: whoever can write to a program's folder can
 // replace the program.
 std::set<fs::path> files_of_jobs(Sites const& sites, fs::path const& build)
 {
@@ -115,6 +115,11 @@ std::set<fs::path> files_of_jobs(Sites const& sites, fs::path const& build)
     for (auto const* name : {"curtail-train", "curtail-poll", "curtail-block-signals",
                              "curtail-forward-stop", "curtail-bridge"})
         files.insert(build / "bin" / name);
+    std::error_code error;
+    auto const libraries = build / "lib/curtail";
+    for (fs::directory_iterator file(libraries, error), end; !error && file != end;
+         file.increment(error))
+        files.insert({libraries, file->path()});
     for (auto const* site : sites)
         for (auto const& file :
              {site->launch.script, site->launch.prologue, site->launch.slurm_conf})
@@ -125,6 +130,8 @@ std::set<fs::path> files_of_jobs(Sites const& sites, fs::path const& build)
 
 // What slurm/site_train.sh runs, besides the programs of Curtail.
 constexpr std::array commands_of_jobs{"mpirun", "scontrol", "timeout", "sed", "hostname"};
+// What mpirun runs for the other nodes of a job.
+constexpr std::array commands_of_nodes{"srun", "orted"};
 constexpr std::array commands_of_pollers{"sbatch", "squeue", "scancel", "scontrol", "sacct"};
 
 Result<std::string> check_files(config::Run const& run, std::set<fs::path> const& files,
@@ -155,9 +162,12 @@ Result<std::string> check_trusted_files(config::Run const& run, Sites const& sit
                                         fs::path const& build)
 {
     std::set<std::string> commands(commands_of_jobs.begin(), commands_of_jobs.end());
-    for (auto const* site : sites)
-        if (site->launch.kind == Kind::slurm)
-            commands.insert(commands_of_pollers.begin(), commands_of_pollers.end());
+    for (auto const* site : sites) {
+        if (site->launch.kind != Kind::slurm) continue;
+        commands.insert(commands_of_pollers.begin(), commands_of_pollers.end());
+        if (site->launch.nodes > 1)
+            commands.insert(commands_of_nodes.begin(), commands_of_nodes.end());
+    }
     return check_files(run, files_of_jobs(sites, build), commands);
 }
 
@@ -166,8 +176,10 @@ Result<void> check_files_in_job(config::Run const& run, Sites const& sites, fs::
     auto files = files_of_jobs(sites, variable("CURTAIL_BUILD", build.c_str()));
     if (auto const prologue = variable("CURTAIL_PROLOGUE"); !prologue.empty())
         files.insert(prologue);
-    return check_files(run, files, {commands_of_jobs.begin(), commands_of_jobs.end()})
-        .map([](std::string const&) {});
+    std::set<std::string> commands(commands_of_jobs.begin(), commands_of_jobs.end());
+    if (variable("SLURM_JOB_NUM_NODES", "1") != "1")
+        commands.insert(commands_of_nodes.begin(), commands_of_nodes.end());
+    return check_files(run, files, commands).map([](std::string const&) {});
 }
 
 }  // namespace curtail::programs

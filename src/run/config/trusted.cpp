@@ -140,12 +140,19 @@ Result<void> make_store_folder(Run const& run)
 Result<void> make_job_logs(Run const& run, SiteId const& site)
 {
     auto const logs = run.job_logs(site);
-    if (run.shared_group)
+    if (!run.shared_group) return ensure_private_folder(logs);
+    constexpr char const* remedy = "set XDG_STATE_HOME to a folder that only you can change";
+    // Before the folders above are made, and again: others may have made one meanwhile.
+    for (bool const is_made : {false, true}) {
         if (auto const above = check_folders_above(logs); above.error || !above.warning.empty())
             return fail(ExitCode::permission, "cannot keep the logs of jobs in " + logs.string(),
                         above.error ? above.error->what + ": " + above.error->why : above.warning,
-                        "set XDG_STATE_HOME to a folder that only you can change");
-    return ensure_private_folder(logs);
+                        remedy);
+        auto made = is_made ? Result<void>{} : ensure_private_folder(logs);
+        if (!made && made.error().remedy.empty()) made.error().remedy = remedy;
+        if (!made) return made;
+    }
+    return {};
 }
 
 }  // namespace curtail::config

@@ -2,6 +2,7 @@
 #include "run/permission/operator_hold.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,15 +18,16 @@ namespace {
 namespace fs = std::filesystem;
 
 // Whether the list `key` is absent or names `name`. A list without names counts as absent, and so
-// does one with a number or another value that is no text.
-bool concerns(json::Object const& hold, char const* key, std::string const& name)
+// does one with a number or another value that is no text. An unknown name may be in the list.
+bool concerns(json::Object const& hold, char const* key, std::optional<std::string> const& name)
 {
+    if (!name) return true;
     auto const* value = hold.find(key);
     if (value == nullptr) return true;
     auto const* list = value->as_array();
     if (list == nullptr || list->empty()) return true;
     return std::ranges::any_of(*list, [&](json::Value const& entry) {
-        return entry.as_text() == nullptr || *entry.as_text() == name;
+        return entry.as_text() == nullptr || *entry.as_text() == *name;
     });
 }
 
@@ -118,7 +120,7 @@ char const* const operators_folder = "/etc/curtail/holds.d";
 
 HoldSubject subject_of(RunId const& run, SiteId const& site)
 {
-    return {own_user_name(), run, site};
+    return {find_user_name(geteuid()), run, site};
 }
 
 std::string to_text(OperatorHold const& hold)

@@ -17,7 +17,7 @@ extern char const* const operators_folder;
 
 /// Whom a hold may concern.
 struct HoldSubject {
-    std::string user;  ///< the user of this process
+    std::optional<std::string> user;  ///< this process's; empty if the machine cannot name it
     RunId run;
     SiteId site;
 };
@@ -37,8 +37,9 @@ struct OperatorHold {
 /// of `more`; the first one by name. Returns nothing if there is none.
 ///
 /// A file may be a JSON object with the keys `reason`, `users`, `runs`, `sites` and `until`. Each
-/// list that it has must name the subject. Any other file concerns everybody; its first line is the
-/// reason. Names that begin with a dot or end with a tilde do not count.
+/// list that it has must name the subject; a list of users concerns a user without a name. Any
+/// other file concerns everybody; its first line is the reason. Names that begin with a dot or end
+/// with a tilde do not count.
 ///
 /// What cannot be read holds, and so does a link that leads nowhere, in a folder or on the way to
 /// it. A missing operators_folder holds nothing; a missing one of `more` holds.

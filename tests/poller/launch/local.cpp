@@ -214,7 +214,7 @@ TEST_F(Local, PollerKilledAtAnyTimeStartsARecordedJobOrNone)
         waitpid(poller, nullptr, 0);
     }
     auto const started = [&] {
-        auto const lines = read_file(folder_ / "site/started").value_or("");
+        auto const lines = read_file(folder_ / "site/job-logs/started").value_or("");
         return std::count(lines.begin(), lines.end(), '\n');
     };
     EXPECT_TRUE(eventually([&] {
@@ -237,7 +237,7 @@ TEST_F(Local, SupervisorWithoutARecordStartsNothing)
     int status = 0;
     waitpid(poller, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the submission must fail";
-    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/started"); },
+    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/job-logs/started"); },
                             std::chrono::milliseconds(300)));
     EXPECT_TRUE(launcher.jobs().value().empty());
 }
@@ -250,7 +250,7 @@ TEST_P(LocalOnEachKernel, ListingEndsNothingAndCancelEndsLeftovers)
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
     ASSERT_TRUE(eventually(
         [&] { return read_file(folder_ / "site/job-logs/job-i1.log").value_or("") == "ready\n"; }));
-    ASSERT_TRUE(write_file(folder_ / "site/go", ""));
+    ASSERT_TRUE(write_file(folder_ / "site/job-logs/go", ""));
     ASSERT_TRUE(eventually([&] { return only_job(launcher).state == State::ending; }));
     for (int i = 0; i < 20; ++i) ASSERT_EQ(only_job(launcher).state, State::ending);
     EXPECT_TRUE(only_job(launcher).leftovers);
@@ -386,6 +386,38 @@ TEST_F(Local, ForeignSessionWithAReusedNumberIsNotSignalled)
     EXPECT_FALSE(eventually([pid = foreign] { return !process::read_process_stat(pid); },
                             std::chrono::milliseconds(200)));
     kill(foreign, SIGKILL);
+}
+
+// In a shared run, others can write records.
+TEST_F(Local, RecordOfAnotherProcessOfTheUserSignalsNothing)
+{
+    auto launcher = with_script("exit 0");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    pid_t const other = fork();
+    if (other == 0) {
+        setsid();
+        pause();
+        _exit(0);
+    }
+    ASSERT_TRUE(eventually([&] {
+        auto const stat = process::read_process_stat(other);
+        return stat && stat->session == other;
+    }));
+    auto const started = process::read_process_stat(other)->started;
+    auto text = read_file(folder_ / "site/jobs/i1.json").value();
+    auto const at = text.find("\"script\":") + 9;
+    text.replace(at, text.find('}', at) - at,
+                 "{\"pid\":" + std::to_string(other) + ",\"started\":" + std::to_string(started));
+    ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
+    EXPECT_EQ(only_job(launcher).state, State::running) << text;
+    ASSERT_TRUE(launcher.drain({"i1"}));
+    ASSERT_TRUE(launcher.cancel({"i1"}, false));
+    int status = 0;
+    EXPECT_FALSE(eventually([&] { return waitpid(other, &status, WNOHANG) == other; },
+                            std::chrono::milliseconds(200)));
+    kill(other, SIGKILL);
+    waitpid(other, &status, 0);
 }
 
 TEST_F(Local, ListingManyEndedJobsIsFast)

@@ -330,8 +330,12 @@ TEST_F(FakeSlurm, StopsPassTheRightOptions)
     EXPECT_TRUE(launcher.drain({"5"})) << "an ended job has stopped";
     answer(
         "scancel",
-        "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 1");
+        "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 218");
     EXPECT_FALSE(launcher.drain({"5"}));
+    auto shared = spec(folder_.path());
+    shared.shared_group = getgid();
+    SlurmLauncher member(std::move(shared));
+    EXPECT_TRUE(member.drain({"5"})) << "another member's job stops without a permission";
 }
 
 TEST_F(FakeSlurm, ALostOrOversizedAnswerToAStopDoesNotSayThatItHadNoEffect)

@@ -52,6 +52,17 @@ TEST_F(OperatorHolds, AFileThatIsNoObjectConcernsEverybody)
     EXPECT_NE(reason(R"({"reason": "x", "users": [4711]})"), "none") << "a number for a name";
 }
 
+// The directory of accounts may be away.
+TEST_F(OperatorHolds, AListOfUsersConcernsAUserWithoutAName)
+{
+    ASSERT_TRUE(write_file(folder_ / "10-cooling", R"({"reason": "x", "users": ["bob"]})"));
+    auto unknown = subject;
+    unknown.user.reset();
+    EXPECT_TRUE(find_operator_hold({folder_.path()}, unknown, noon));
+    ASSERT_TRUE(write_file(folder_ / "10-cooling", R"({"reason": "x", "sites": ["B"]})"));
+    EXPECT_FALSE(find_operator_hold({folder_.path()}, unknown, noon));
+}
+
 TEST_F(OperatorHolds, AnObjectConcernsWhomItsListsName)
 {
     EXPECT_EQ(reason(R"({"reason": "x"})"), "x");
