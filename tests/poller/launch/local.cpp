@@ -237,8 +237,9 @@ TEST_F(Local, SupervisorWithoutARecordStartsNothing)
     int status = 0;
     waitpid(poller, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the submission must fail";
-    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/job-logs/started"); },
-                            std::chrono::milliseconds(300)));
+    EXPECT_FALSE(
+        eventually([&] { return std::filesystem::exists(folder_ / "site/job-logs/started"); },
+                   std::chrono::milliseconds(300)));
     EXPECT_TRUE(launcher.jobs().value().empty());
 }
 

@@ -328,9 +328,9 @@ TEST_F(FakeSlurm, StopsPassTheRightOptions)
         "scancel",
         "echo 'scancel: error: Kill job error on job id 5: Invalid job id specified' >&2; exit 1");
     EXPECT_TRUE(launcher.drain({"5"})) << "an ended job has stopped";
-    answer(
-        "scancel",
-        "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 218");
+    answer("scancel",
+           "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit "
+           "218");
     EXPECT_FALSE(launcher.drain({"5"}));
     auto shared = spec(folder_.path());
     shared.shared_group = getgid();
