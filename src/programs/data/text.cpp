@@ -52,7 +52,7 @@ Result<void> encode(Arguments const& arguments, Console const& console)
 // Tokens separated by whitespace or commas; a JSON list is fine too.
 Result<std::vector<Token>> parse_tokens(std::string text)
 {
-    constexpr std::string_view separators = "\n\t,[]";
+    constexpr std::string_view separators = "\r\n\t,[]";
     for (char& c : text)
         if (separators.find(c) != std::string_view::npos) c = ' ';
     std::vector<Token> tokens;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
@@ -16,12 +17,26 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t max_file_bytes = std::int64_t{1} << 36;
 
+// Returns true if a line ends with the character `i`. Lines end with LF, CR LF, or CR.
+bool ends_line(std::string_view text, std::size_t i)
+{
+    return text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'));
+}
+
 // The length of the first document of a `text` longer than `limit`.
 std::size_t find_cut(std::string_view text, std::size_t limit)
 {
-    auto const window = text.substr(0, limit);
-    if (auto const blank = window.rfind("\n\n"); blank != std::string_view::npos) return blank + 2;
-    if (auto const line = window.rfind('\n'); line != std::string_view::npos) return line + 1;
+    constexpr std::string_view white_space = " \t\r\v\f";
+    std::optional<std::size_t> last_line;
+    std::optional<std::size_t> blank_line;  // the end of a line that has white space alone so far
+    for (std::size_t i = limit; i-- > 0;) {
+        if (ends_line(text, i)) {
+            if (blank_line) return *blank_line + 1;
+            if (!last_line) last_line = i;
+            blank_line = i;
+        } else if (white_space.find(text[i]) == std::string_view::npos) blank_line.reset();
+    }
+    if (last_line) return *last_line + 1;
     std::size_t cut = limit;
     while (cut > 1 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
     return cut;
@@ -36,8 +51,10 @@ Result<void> take_file(fs::path const& file, Corpus& corpus, Sha256& hash)
                     "not UTF-8 at byte " + std::to_string(*at),
                     "convert it, for example with iconv -f LATIN1 -t UTF-8");
     hash.update(sha256(*text).hex());
-    corpus.bytes += static_cast<std::int64_t>(text->size());
-    for (auto& document : cut_documents(*text)) corpus.documents.push_back(std::move(document));
+    auto const content = without_byte_order_mark(*text);
+    corpus.bytes += static_cast<std::int64_t>(content.size());
+    auto const documents = cut_documents(content);
+    corpus.documents.insert(corpus.documents.end(), documents.begin(), documents.end());
     return {};
 }
 

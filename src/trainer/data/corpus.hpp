@@ -24,15 +24,16 @@ struct Corpus {
 };
 
 /// Cuts a text into documents of at most `limit` bytes. While the rest of the text is longer, cuts
-/// after the last blank line in the first `limit` bytes of the rest. If these bytes contain no
-/// blank line, cuts after their last line break. If they contain no line break either, cuts between
-/// two UTF-8 characters. The documents joined together are the text; an empty text gives no
-/// documents.
+/// after the last blank line in the first `limit` bytes of the rest. A line ends with LF, CR LF or
+/// CR, and is blank if it has white space alone. If these bytes contain no blank line, cuts after
+/// their last line break. If they contain no line break either, cuts between two UTF-8 characters.
+/// The documents joined together are the text; an empty text gives no documents.
 [[nodiscard]] std::vector<std::string> cut_documents(std::string_view text,
                                                      std::size_t limit = max_document_bytes);
 
 /// Reads the text files of `sources` (trainer/data/text_files.hpp). A file that is named or linked
-/// twice is read once; otherwise its text could be both held out and trained on. Fails with
+/// twice is read once; otherwise its text could be both held out and trained on. A leading byte
+/// order mark is left out. Fails with
 /// `no_input` if there is no text. Fails with `data` if a file is not UTF-8; the message names the
 /// file and the byte offset.
 [[nodiscard]] Result<Corpus> read_corpus(std::span<std::filesystem::path const> sources);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <set>
 
+#include "base/core/text.hpp"
+
 namespace curtail::data {
 namespace {
 
@@ -82,7 +84,7 @@ class FolderSearch {
         auto const type = type_of(entry);
         if (!type) return tl::unexpected(type.error());
         if (*type == fs::file_type::directory) return search(entry);
-        if (entry.extension() != ".txt") return {};
+        if (lower_case(entry.extension().native()) != ".txt") return {};
         if (*type != fs::file_type::regular)
             return cannot_read(entry, "it is not a regular file", "remove or rename it");
         files_.push_back(entry);

@@ -85,8 +85,9 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& sou
 {
     std::vector<std::string> ranks;
     std::size_t number = 0;
-    for (auto const line : split(text, '\n')) {
+    for (auto line : split(without_byte_order_mark(text), '\n')) {
         ++number;
+        if (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) continue;
         if (auto const why = add_rank(line, ranks); !why.empty())
             return fail(ExitCode::data, "cannot read tokenizer " + source,
@@ -116,6 +117,12 @@ std::int64_t Tokenizer::vocabulary_size() const
     return static_cast<std::int64_t>(ranks_.size() + special_tokens.size());
 }
 
+bool Tokenizer::has(std::size_t id) const
+{
+    if (id < ranks_.size()) return !ranks_[id].empty();
+    return id - ranks_.size() < special_tokens.size();
+}
+
 Token Tokenizer::special(std::size_t index) const
 {
     if (index >= special_tokens.size())
@@ -127,15 +134,12 @@ Result<std::string> Tokenizer::decode(std::span<Token const> tokens) const
 {
     std::string text;
     for (Token const token : tokens) {
-        std::size_t const beyond = token - std::min<std::size_t>(token, ranks_.size());
-        if (token >= ranks_.size() && beyond < special_tokens.size())
-            text += special_tokens[beyond];
-        else if (token < ranks_.size() && !ranks_[token].empty()) text += ranks_[token];
-        else
+        if (!has(token))
             return fail(
                 ExitCode::data, "cannot decode token " + std::to_string(token),
                 "the vocabulary does not have it (size " + std::to_string(vocabulary_size()) + ")",
                 "use the tokenizer that encoded the text");
+        text += token < ranks_.size() ? ranks_[token] : special_tokens[token - ranks_.size()];
     }
     return text;
 }

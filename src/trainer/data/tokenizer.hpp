@@ -68,6 +68,8 @@ class Tokenizer {
     [[nodiscard]] Digest const& digest() const { return digest_; }
     /// Returns the number of ids, including those of the special tokens.
     [[nodiscard]] std::int64_t vocabulary_size() const;
+    /// Returns true if a token has this id: below vocabulary_size(), some ids may have none.
+    [[nodiscard]] bool has(std::size_t id) const;
     /// Returns the id of special_tokens[index].
     [[nodiscard]] Token special(std::size_t index) const;
     /// Returns the token that precedes every document.

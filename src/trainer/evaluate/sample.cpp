@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "base/core/text.hpp"
@@ -45,6 +46,8 @@ void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSetti
     for (std::int64_t n = 0; n < settings.tokens.value; ++n) {
         auto logits = next_logits(gpt, ids);
         logits.resize(count);  // the model's vocabulary may be larger than the tokenizer's
+        for (std::size_t id = 0; id < count; ++id)
+            if (!tokenizer.has(id)) logits[id] = -std::numeric_limits<float>::infinity();
         auto const next =
             draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
         if (next == tokenizer.bos()) return;

@@ -30,6 +30,45 @@ TEST(Documents, AreCutAfterBlankLinesThenLinesThenCharacters)
     EXPECT_TRUE(cut_documents("", 100).empty());
 }
 
+TEST(Documents, AreCutTheSameWayWithTheLineEndsOfOtherMachines)
+{
+    std::string const text = "one\n\ntwo\nthree\n\nfour\nfive\nsix";
+    for (std::size_t limit = 8; limit < text.size(); ++limit) {
+        auto const cuts = cut_documents(text, limit);
+        for (std::string const end : {"\r\n", "\r", " \n", "\t\r\n"}) {
+            auto const other = [&](std::string_view part) {
+                std::string out;
+                for (char const c : part) out += c == '\n' ? end : std::string(1, c);
+                return out;
+            };
+            // The limit counts bytes, so it must leave room for the longer line ends.
+            std::vector<std::string> expected;
+            for (auto const& document : cuts) expected.push_back(other(document));
+            auto const longest = std::ranges::max(expected, {}, &std::string::size).size();
+            if (longest > limit) continue;
+            EXPECT_EQ(cut_documents(other(text), limit), expected) << limit << " " << end.size();
+        }
+    }
+    EXPECT_THAT(cut_documents("one\r\n\r\ntwo\r\nthree", 13),
+                ElementsAre("one\r\n\r\n", "two\r\nthree"));
+    EXPECT_THAT(cut_documents("one\n \t\ntwo\nthree", 13), ElementsAre("one\n \t\n", "two\nthree"));
+    EXPECT_THAT(cut_documents("one\r\rtwo\rthree", 11), ElementsAre("one\r\r", "two\rthree"));
+    EXPECT_THAT(cut_documents("ab\r\ncd", 3), ElementsAre("ab\r", "\ncd")) << "no other place";
+}
+
+TEST(Corpus, ReadsFilesOfOtherMachines)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "A.TXT",
+                           "\xEF\xBB\xBF"
+                           "one"));
+    ASSERT_TRUE(write_file(folder / "b.Txt", "\xEF\xBB\xBF"));
+    auto const corpus = read(folder.path());
+    ASSERT_TRUE(corpus) << corpus.error().message();
+    EXPECT_THAT(corpus->documents, ElementsAre("one"));
+    EXPECT_EQ(corpus->bytes, 3);
+}
+
 TEST(Corpus, ReadsTheTextFilesOfAFolderInOrder)
 {
     test::TemporaryFolder const folder;

@@ -168,6 +168,16 @@ TEST(Tokenizer, RankFilesRoundTrip)
     EXPECT_EQ(read->vocabulary_size(), tokenizer.vocabulary_size());
 }
 
+TEST(Tokenizer, RankFilesOfOtherMachinesAreTheSame)
+{
+    auto const tokenizer = small_tokenizer();
+    std::string text = "\xEF\xBB\xBF";
+    for (char const c : tokenizer.to_tiktoken()) text += c == '\n' ? "\r\n" : std::string(1, c);
+    auto const read = Tokenizer::parse(text, "again");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->digest(), tokenizer.digest());
+}
+
 TEST(Tokenizer, TwoChainsOfMergesToTheSameBytesLeaveOneToken)
 {
     // Runs of one letter let two chains of merges reach the same bytes.

@@ -271,6 +271,24 @@ TEST_F(PreparedText, TheSameSeedGivesTheSameText)
     EXPECT_EQ(sample_text(gpt, tokenizer, "\xff", settings).error().code, ExitCode::data);
 }
 
+TEST_F(PreparedText, OnlyTokensThatExistAreDrawn)
+{
+    std::vector<std::string> ranks;
+    for (int byte = 0; byte < 256; ++byte) ranks.emplace_back(1, static_cast<char>(byte));
+    ranks.resize(290);
+    ranks.emplace_back("the");
+    auto const tokenizer = data::Tokenizer::from_ranks(ranks, "gaps").value();
+    EXPECT_TRUE(tokenizer.has(255) && tokenizer.has(290) && tokenizer.has(tokenizer.bos()));
+    EXPECT_FALSE(tokenizer.has(256) || tokenizer.has(289) || tokenizer.has(300));
+    auto shape = small_shape();
+    shape.vocabulary = tokenizer.vocabulary_size();
+    model::Gpt const gpt(model::initial_parameters(shape, 5));
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto const text = sample_text(gpt, tokenizer, "", {{40}, 2, seed});
+        EXPECT_TRUE(text) << text.error().message();
+    }
+}
+
 TEST(Draw, FollowsTheProbabilitiesAtItsTemperature)
 {
     std::vector<float> const logits{0, static_cast<float>(std::log(3.0)), -1e30F};
