@@ -223,14 +223,15 @@ void finish_and_report_loss(Parts& p)
 {
     auto const tokens = unstored_tokens(p);
     if (tokens == Tokens{} || p.removal == Removal::left) return finish(p);
-    bool const sent = p.proposal.draft_is_lone();
+    // The draft of a commit that the site has read is over: the work is newer.
+    auto const& draft = p.proposal.draft();
+    bool const sent = p.proposal.draft_is_lone() && draft->commit.number > p.chain.tip()->number;
     auto const work = std::to_string(tokens.value) + " tokens";
     finish(
         p,
         Error{ExitCode::unavailable, "cannot leave the run in time",
               sent ? "no answer from the store about commit " +
-                         std::to_string(p.proposal.draft()->commit.number.value) +
-                         " with the last " + work
+                         std::to_string(draft->commit.number.value) + " with the last " + work
                    : "the store accepted the last " + work +
                          " neither as a commit nor as a contribution",
               sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "

@@ -109,6 +109,26 @@ TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
                 HasSubstr("tokens neither as a commit nor as a contribution"));
 }
 
+TEST(StoreFailures, ALoneSiteReportsWorkThatTheStoreRejectedAfterEarlierCommits)
+{
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Simulator s(small_run(2000, {{"A"}}), seed, {});
+        s.start(0);
+        s.run_until(Seconds{40}, [] { return false; });
+        s.fill_store(Seconds{600});
+        auto const before = s.store().chain().size();
+        ASSERT_GE(before, 4U);
+        s.run_until(s.now() + Seconds{60}, [] { return false; });
+        s.stop(0, Seconds{2});
+        ASSERT_TRUE(s.run_until(s.now() + Seconds{3}, [&] { return s.living_count() == 0; }));
+        ASSERT_TRUE(s.exits().back().error);
+        auto const message = s.exits().back().error->message();
+        EXPECT_THAT(message,
+                    testing::Not(HasSubstr("about commit " + std::to_string(before) + " ")))
+            << "it exists, and has none of this work";
+    }
+}
+
 // Both sites hold blocks for more than one round.
 class Refused : public testing::Test {
   protected:
