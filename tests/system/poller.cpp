@@ -156,8 +156,9 @@ class Poller : public testing::Test {
     {
         int ran = 0;
         for (auto const& site : all_sites) {
-            auto const log =
-                read_file_if_exists(out(name) / "sites" / site / "ran.log").value().value_or("");
+            auto const log = read_file_if_exists(out(name) / "sites" / site / "job-logs/ran.log")
+                                 .value()
+                                 .value_or("");
             std::string running;
             for (auto const line : split(log, '\n')) {
                 if (line.empty()) continue;
@@ -400,7 +401,7 @@ TEST_F(Poller, DownLeavesNoProcess)
     EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
     for (auto const& site : all_sites)
         ASSERT_TRUE(test::eventually([&] {
-            return std::filesystem::exists(out("left") / "sites" / site / "ran.log");
+            return std::filesystem::exists(out("left") / "sites" / site / "job-logs/ran.log");
         })) << site;
     kill_controller("NEM_SA");
     ASSERT_EQ(clusters({"down"}).exit_code, 0);

@@ -46,7 +46,7 @@ class Builder {
         auto& open = open_.back();
         open.key.assign(s, n);
         if (is_new_key(open)) return true;
-        return refuse("duplicate key \"" + printable(open.key) + "\"");
+        return refuse("duplicate key " + shell_quoted(open.key));
     }
     bool StartObject() { return push(true); }
     bool StartArray() { return push(false); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/core/ids.hpp"
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
 
@@ -121,8 +122,8 @@ std::size_t ObjectReader::one_of(std::string const& key, std::vector<std::string
     auto const word = text(key, fallback ? std::optional(words.at(*fallback)) : std::nullopt);
     auto const it = std::find(words.begin(), words.end(), word);
     if (it != words.end()) return static_cast<std::size_t>(it - words.begin());
-    reject({code_, place(key), "unknown value \"" + printable(word) + "\"",
-            suggest_name(word, words)});
+    auto const shown = is_plain_name(word) ? "\"" + word + "\"" : shell_quoted(word);
+    reject({code_, place(key), "unknown value " + shown, suggest_name(word, words)});
     return fallback.value_or(0);
 }
 
@@ -181,8 +182,8 @@ std::optional<Error> ObjectReader::finish()
     if (object_ != nullptr) {
         for (auto const& [key, value] : object_->members()) {
             if (std::find(requested_.begin(), requested_.end(), key) != requested_.end()) continue;
-            return Error{code_, place(printable(key)), "unknown key",
-                         suggest_name(key, requested_)};
+            auto const shown = is_plain_name(key) ? key : shell_quoted(key);
+            return Error{code_, place(shown), "unknown key", suggest_name(key, requested_)};
         }
     }
     return error_;

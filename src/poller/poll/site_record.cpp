@@ -56,7 +56,10 @@ WindowRecord read_window(json::ObjectReader& r)
              [&](json::ObjectReader& o) { window.state = windows::read_window_state(o); });
     window.evaluated_until = r.optional_time("evaluated_until");
     window.polled = r.optional_time("polled");
-    if (auto const open = r.optional_text("open_window")) window.open = WindowId{*open};
+    if (auto const open = r.optional_text("open_window")) {
+        r.require(parse_time(*open).has_value(), "open_window", "must be a time");
+        window.open = WindowId{*open};
+    }
     window.last_above = r.optional_time("last_above");
     window.above_before_open = r.optional_time("above_before_open");
     auto const warned_s = std::clamp(r.optional_number("warned_period_s").value_or(0), 0.0, 1e9);

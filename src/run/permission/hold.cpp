@@ -84,8 +84,8 @@ Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder, 
     auto hold = json::read_record(file, parse);
     if (!hold) return unusable(file, hold.error().why);
     if (*hold && ((*hold)->run != run || (*hold)->site != site))
-        return unusable(
-            file, "it belongs to site " + (*hold)->site.value + " of run " + (*hold)->run.value);
+        return unusable(file, "it belongs to site " + shell_quoted((*hold)->site.value) +
+                                  " of run " + shell_quoted((*hold)->run.value));
     return hold;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/core/json.hpp"
+#include "base/core/text.hpp"
 #include "run/permission/hold.hpp"
 #include "run/permission/site_file.hpp"
 
@@ -88,8 +89,8 @@ Result<std::optional<Permission>> read_permission(std::filesystem::path const& s
     auto permission = json::read_record(file, parse);
     if (!permission) return unusable(file, permission.error().why);
     if (*permission && ((*permission)->run != run || (*permission)->site != site))
-        return unusable(file, "it belongs to site " + (*permission)->site.value + " of run " +
-                                  (*permission)->run.value);
+        return unusable(file, "it belongs to site " + shell_quoted((*permission)->site.value) +
+                                  " of run " + shell_quoted((*permission)->run.value));
     return permission;
 }
 

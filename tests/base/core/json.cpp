@@ -47,7 +47,7 @@ TEST(Json, FindsRealNumbersAtAnyDepth)
 
 TEST(Json, RejectsInvalidDocuments)
 {
-    EXPECT_THAT(error_of("{\"a\":1,\"a\":2}"), HasSubstr("duplicate key \"a\""));
+    EXPECT_THAT(error_of("{\"a\":1,\"a\":2}"), HasSubstr("duplicate key 'a'"));
     EXPECT_THAT(error_of("{\n \"a\": }"), HasSubstr("line 2"));
     EXPECT_THAT(error_of("{\"a\": NaN}"), HasSubstr("line 1"));
     EXPECT_THAT(error_of("\"\xC0\xAF\""), HasSubstr("invalid UTF-8"));
@@ -100,7 +100,7 @@ TEST(Json, ParsesAnObjectWithManyKeysInLinearTime)
     auto const parsed = parse(text + "}", "x");
     ASSERT_TRUE(parsed) << parsed.error().message();
     EXPECT_EQ(parsed->as_object()->members().size(), std::size_t{keys});
-    EXPECT_THAT(error_of(text + ",\"k7\":2}"), HasSubstr("duplicate key \"k7\""));
+    EXPECT_THAT(error_of(text + ",\"k7\":2}"), HasSubstr("duplicate key 'k7'"));
     EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 10) << "CPU seconds";
 }
 
@@ -147,6 +147,21 @@ TEST(ObjectReader, UnknownKeyErrorNamesTheNearestKey)
     EXPECT_EQ(error->message(),
               "run.json: round_tine_s: unknown key; did you mean \"round_time_s\"?");
     EXPECT_EQ(error->code, ExitCode::config);
+}
+
+// Others may have written the file, and a person may paste the message into a shell.
+TEST(ObjectReader, ErrorsQuoteTextsOfOthers)
+{
+    auto const value = *parse(R"json({"phase": "$(id)", "`id`": 3})json", "state.json");
+    ObjectReader r(value, "state.json");
+    (void)r.one_of("phase", {"open", "closed"});
+    EXPECT_THAT(r.finish()->message(), HasSubstr("state.json: '`id`': unknown key"));
+    ObjectReader again(value, "state.json");
+    (void)again.one_of("phase", {"open", "closed"});
+    (void)again.any("`id`");
+    EXPECT_THAT(again.finish()->message(), HasSubstr("unknown value '$(id)'"));
+    EXPECT_THAT(parse(R"json({"$(id)":1,"$(id)":2})json", "x").error().message(),
+                HasSubstr("duplicate key '$(id)'"));
 }
 
 TEST(ObjectReader, ErrorsNameThePathOfTheKey)
