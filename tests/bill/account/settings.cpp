@@ -13,25 +13,31 @@ using test::at;
 
 class SettingsInForceTest : public test::CheckedRun {
   protected:
+    // Logs a run file and the text of EAST's site file at hour `hour`.
+    void log_text(double hour, std::string const& site_file,
+                  std::string const& run_file = R"({"training": {"batch_tokens": 900}})")
+    {
+        runlog::Configuration const then{
+            {{"run.json", run_file}, {"model.json", "{}"}, {"east.json", site_file}}};
+        auto const logged = runlog::to_event(then, at(hour), "EAST");
+        poller(hour, logged.type.c_str(), "EAST", logged.details);
+    }
     // Logs EAST's site file, with these powers, at hour `hour`.
     void log(double hour, double idle_w, double training_w, char const* site = "EAST",
              std::string const& run_file = R"({"training": {"batch_tokens": 900}})")
     {
         auto const& east = files.run.sites[0];
-        runlog::Configuration const then{
-            {{"run.json", run_file},
-             {"model.json", "{}"},
-             {"east.json",
-              fmt::format(
-                  R"({{"site": "{}", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
+        log_text(
+            hour,
+            fmt::format(
+                R"({{"site": "{}", "region": "{}", "launcher": {{}}, "signal_max_age_s": {},
                   "power": {{"idle_kw": {}, "training_kw": {}, "pue": {},
-                             "between_jobs": "released"}},
+                             "between_jobs": "{}"}},
                   "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
-                  site, FractionalSeconds(east.signal_max_age).count(), idle_w / 1000,
-                  training_w / 1000, east.power->pue, east.window.open_below.value,
-                  east.window.close_above.value)}}};
-        auto const logged = runlog::to_event(then, at(hour), "EAST");
-        poller(hour, logged.type.c_str(), "EAST", logged.details);
+                site, east.region.value, FractionalSeconds(east.signal_max_age).count(),
+                idle_w / 1000, training_w / 1000, east.power->pue, energy::name(east.between_jobs),
+                east.window.open_below.value, east.window.close_above.value),
+            run_file);
     }
     [[nodiscard]] double kwh() { return account_.sites[0].bill.total.energy.value / 1000; }
 };
@@ -102,17 +108,41 @@ TEST_F(SettingsInForceTest, OfTheRunFileCountForAlwaysOnAndThePresentOnesAreShow
     EXPECT_EQ(account_of(files).always_on.back().as_site, "WEST");
 }
 
-// EAST has lone steps of 900 tokens that end at 0:45 and at 1:00. The second is paced to 1800 s.
-TEST_F(SettingsInForceTest, OfThePaceChangeAtTheirTime)
+std::string paced(double least)
 {
-    auto const run_file = [](double least) {
-        return fmt::format(R"({{"training": {{"batch_tokens": 900, "step_at_least_s": {}}}}})",
-                           least);
-    };
-    log(0.72, 400, 2000, "EAST", run_file(1800));
-    log(0.1, 400, 2000, "EAST", run_file(900));
-    (void)titles();
-    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1800.0 / (900 + 1800));
+    return fmt::format(R"({{"training": {{"batch_tokens": 900, "step_at_least_s": {}}}}})", least);
+}
+
+// EAST's job begins at 0:00. It has lone steps of 900 s that end at 0:45 and at 1:00.
+TEST_F(SettingsInForceTest, OfThePaceDoNotChangeForATrainerThatRuns)
+{
+    log(0.1, 400, 2000, "EAST", paced(900));
+    log(0.72, 400, 2000, "EAST", paced(1800));
+    files.run.training.step_at_least = FractionalSeconds{1800};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1);
+}
+
+// The poller notices a change of the run file after the job has begun.
+TEST_F(SettingsInForceTest, OfThePaceMayBeThoseLoggedBeforeTheFirstStep)
+{
+    log(-0.1, 400, 2000, "EAST", paced(1800));
+    log(0.1, 400, 2000, "EAST", paced(900));
+    files.run.training.step_at_least = FractionalSeconds{900};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1);
+}
+
+TEST_F(SettingsInForceTest, OfAPaceThatStepsContradictAreADoubt)
+{
+    log(0.1, 400, 2000, "EAST", paced(1800));
+    files.run.training.step_at_least = FractionalSeconds{1800};
+    EXPECT_THAT(titles(), testing::ElementsAre("Steps are too fast"));
+    EXPECT_TRUE(has_note(
+        "EAST: 2 of 4 steps in metrics.jsonl took less time than training.step_at_least_s, which "
+        "was logged before, from 2026-03-01T00:30:00Z to 2026-03-01T01:00:00Z"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1);
 }
 
 TEST_F(SettingsInForceTest, OfARunFileThatCannotBeReadAreADoubt)
