@@ -213,6 +213,18 @@ TEST_F(SettingsInForceTest, ThatChangeOftenAreCounted)
              "source not stated; 0.4 kW idle, 2.7 kW training"));
 }
 
+// EAST trains in E until 2:00. N has no other site.
+TEST_F(SettingsInForceTest, OfTheRegionCountForAlwaysOn)
+{
+    files.run.reference_site = {"WEST"};
+    log(0.1, 400, 2000);
+    files.run.sites[0].region = {"N"};
+    log(2.6, 400, 2000);
+    EXPECT_TRUE(says("E: rate and power of EAST, 1 tokens/s alone."));
+    EXPECT_TRUE(says("N: rate and power of EAST, 1 tokens/s alone."));
+    EXPECT_FALSE(says("no site in this region has logged a step"));
+}
+
 TEST_F(SettingsInForceTest, OfARunFileThatCannotBeReadAreADoubt)
 {
     log(0.1, 400, 2000, "EAST", R"({"training": {"batch_tokens": 0}})");
