@@ -244,7 +244,8 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("commits", commits_json(a));
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (has_progress(a)) doc.set("now", now_json(a));
-    if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
+    // Devices and idle nodes draw energy before the first commit.
+    if (a.tokens > Tokens{} || total_of(a).energy.value > 0) doc.set("headline", headline_json(a));
     doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
     doc.set("audit", audit_json(a));

@@ -394,7 +394,8 @@ Html sources(PageData const& data)
 Html headline_part(PageData const& data)
 {
     auto const run = data["run"];
-    auto const headline = data["headline"];
+    // Without tokens, there is nothing to compare the energy with.
+    auto const headline = data["headline"]["tokens"].number_or(0) > 0 ? data["headline"] : View{};
     auto const or_else = [](std::string const& text, char const* otherwise) {
         return text.empty() ? otherwise : text;
     };
