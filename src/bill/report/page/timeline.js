@@ -70,7 +70,8 @@ function laneLegend() {
         return h('span', {class: 'sw', style: `height:14px;background:${color}${more}`});
     };
     const threshold = sites.some(s => thresholdsOf(s).length > 1) ?
-        'in force' : commonValue('open_below', 'of each site', 'g/kWh');
+        'in force' :
+        commonValue('open_below', 'of each site', 'g/kWh');
     const delay = commonValue('close_delay_s', 'each site\'s', 'min', 1 / 60);
     const entries = [
         [legendHeading('Trace:'), line('border-top-width:1.5px'), 'intensity'],

@@ -129,10 +129,13 @@ function addLane(f, s, i) {
 function thresholdLine(f, lane, threshold, next) {
     const style = {color: f.mid, width: 1, dash: '3px,3px'};
     const [from, to] = fullRange();
-    const span = {xref: 'x', x0: threshold.from_s ? timeOf(threshold.from_s) : from,
-                  x1: next ? timeOf(next.from_s) : to};
-    return figure.horizontalLine(threshold.value, lane, style,
-                                 next || threshold.from_s ? span : {});
+    const span = {
+        xref: 'x',
+        x0: threshold.from_s ? timeOf(threshold.from_s) : from,
+        x1: next ? timeOf(next.from_s) : to
+    };
+    return figure.horizontalLine(
+        threshold.value, lane, style, next || threshold.from_s ? span : {});
 }
 
 // All lanes have one scale.
