@@ -134,6 +134,19 @@ struct SlurmEnergy {
     bool has_whole_nodes{false};  ///< the site file asks for nodes that no other job shares
 };
 
+/// Settings of a site, and from when on they were in force.
+struct SettingsThen {
+    Time from;  ///< real time; Time::min() for the first settings
+    double from_s{};
+    RegionId region{};
+    std::optional<energy::Power> power;  ///< empty: unknown
+    std::vector<config::PueChange> later_pues{};
+    energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
+    std::string power_source{};
+    bool is_metered{false};  ///< the bill uses the meters for training
+    GramsPerKwh open_below{};
+};
+
 /// Everything about one site.
 struct SiteAccount {
     SiteId id;
@@ -155,6 +168,8 @@ struct SiteAccount {
     std::optional<Spread> startup;  ///< from a window's opening to the end of the first step
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
     std::optional<SiteRate> rate;   ///< empty if the site logged no step
+    /// All settings, in order of time; at least those that were in force last.
+    std::vector<SettingsThen> settings{};
     // The settings that were in force last.
     std::optional<energy::Power> power;           ///< empty: unknown
     std::vector<config::PueChange> later_pues{};  ///< as in config::Site

@@ -15,8 +15,23 @@
 namespace curtail::account {
 namespace {
 
+bool is_metered(SiteTimeline const& timeline, config::Site const& settings)
+{
+    return settings.power && power_of(timeline, settings) != settings.power;
+}
+
+std::vector<SettingsThen> settings_of(SiteTimeline const& timeline, Axis const& axis)
+{
+    std::vector<SettingsThen> out;
+    for (auto const& [from, site] : timeline.settings.all)
+        out.push_back({from, out.empty() ? 0 : axis.at(from), site.region, site.power,
+                       site.later_pues, site.between_jobs, site.power_source,
+                       is_metered(timeline, site), site.window.open_below});
+    return out;
+}
+
 // One site without its energy and work.
-SiteAccount site_of(SiteTimeline const& timeline, double end_s)
+SiteAccount site_of(SiteTimeline const& timeline, Axis const& axis, double end_s)
 {
     auto const& config = timeline.settings.last();
     SiteAccount site;
@@ -24,11 +39,12 @@ SiteAccount site_of(SiteTimeline const& timeline, double end_s)
     site.region = config.region;
     site.label = config.site.value;
     site.devices = config.devices;
+    site.settings = settings_of(timeline, axis);
     site.power = config.power;
     site.later_pues = config.later_pues;
     site.between_jobs = config.between_jobs;
     if (timeline.metered) {
-        bool const is_used = config.power && power_of(timeline, config) != config.power;
+        bool const is_used = std::ranges::any_of(site.settings, &SettingsThen::is_metered);
         site.metered = SiteAccount::Metered{timeline.metered->mean(), timeline.metered->seconds,
                                             timeline.metered->share, is_used,
                                             config.meter && config.meter->covers_node};
@@ -49,7 +65,7 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
 {
     std::vector<SiteAccount> out;
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
-        auto& site = out.emplace_back(site_of(timeline.sites[s], timeline.end_s));
+        auto& site = out.emplace_back(site_of(timeline.sites[s], timeline.axis, timeline.end_s));
         std::vector<double> starts;
         for (auto const& w : timeline.windows)
             if (w.site == s && w.start) starts.push_back(w.start->seconds);

@@ -61,15 +61,26 @@ struct ImaginedSite {
     SiteRate rate;
 };
 
-// The region in which a site is; the last one, if its settings have changed.
-RegionId const& region_of(SiteTimeline const& site) { return site.settings.all.back().site.region; }
+bool is_in(RegionId const& region, SiteTimeline const& site)
+{
+    return site.settings.last().region == region;
+}
 
-// The first site of a region that has a rate; the reference site for a region without one.
+// Whether a site is in a region, or was before its settings changed.
+bool was_in(RegionId const& region, SiteTimeline const& site)
+{
+    return std::ranges::any_of(site.settings.all,
+                               [&](auto const& then) { return then.site.region == region; });
+}
+
+// The first site of a region that has a rate, else the first one that was there. The reference site
+// for a region without one.
 std::optional<ImaginedSite> imagined_in(RegionId const& region, Timeline const& timeline,
                                         std::vector<std::optional<SiteRate>> const& rates)
 {
-    for (std::size_t s = 0; s < rates.size(); ++s)
-        if (region_of(timeline.sites[s]) == region && rates[s]) return ImaginedSite{s, *rates[s]};
+    for (auto* const belongs : {&is_in, &was_in})
+        for (std::size_t s = 0; s < rates.size(); ++s)
+            if (rates[s] && belongs(region, timeline.sites[s])) return ImaginedSite{s, *rates[s]};
     auto const& rate = rates[timeline.reference];
     return rate ? std::optional(ImaginedSite{timeline.reference, *rate}) : std::nullopt;
 }
@@ -95,7 +106,7 @@ Region scenario_in(RegionSeries const& trace, ImaginedSite const& imagined, RunF
     auto& scenario = out.scenario;
     scenario.id = "one:" + trace.region.value;
     scenario.label = "Always on, " + trace.region.value;
-    scenario.elsewhere = region_of(timeline.sites[index]) != trace.region;
+    scenario.elsewhere = !was_in(trace.region, timeline.sites[index]);
     if (scenario.elsewhere) scenario.label += ", as " + id;
     scenario.region = trace.region.value;
     scenario.as_site = id;

@@ -213,7 +213,8 @@ std::string per_tokens_text(Account const& a)
 std::string sci_text(Account const& a, Sci const& sci)
 {
     bool const has_idle = std::ranges::any_of(a.sites, [](SiteAccount const& site) {
-        return site.between_jobs == energy::BetweenJobs::idle;
+        return std::ranges::count(site.settings, energy::BetweenJobs::idle,
+                                  &SettingsThen::between_jobs) > 0;
     });
     return fmt::format(
         "{} g CO2 per million tokens, of which {} g operational and {} g embodied in total; "

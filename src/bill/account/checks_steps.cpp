@@ -222,6 +222,17 @@ Contradictions misnumbered_steps(SiteRecords const& r)
     return found;
 }
 
+// A trainer waits after each step until its pace is reached. Without a log, the present pace may be
+// that of another time.
+Contradictions too_fast_steps(SiteRecords const& r)
+{
+    Contradictions found;
+    if (!r.timeline.settings.is_logged) return found;
+    for (auto const& pace : r.timeline.paces)
+        for (auto const& when : pace.faster) found.add(when);
+    return found;
+}
+
 // Adds a doubt about steps that contradict the settings or the steps before.
 void add_contradictions(Doubts& doubts, SiteRecords const& r, Contradictions const& found,
                         char const* title, char const* what)
@@ -249,6 +260,8 @@ void check_steps(Doubts& doubts, SiteRecords const& r)
     check_least_energy(doubts, r);
     add_contradictions(doubts, r, too_large_steps(r), "Steps are too large",
                        "have more tokens than training.batch_tokens in force");
+    add_contradictions(doubts, r, too_fast_steps(r), "Steps are too fast",
+                       "took less time than training.step_at_least_s, which was logged before");
     add_contradictions(doubts, r, misnumbered_steps(r), "Steps are misnumbered",
                        "do not have the number after that of the step before");
 }

@@ -82,7 +82,7 @@ FactGroup windows_facts(Account const& a)
 {
     FactGroup group{"Windows and signals", false, {}};
     group.rows = {
-        {"open below", each_site(a, &SiteAccount::open_below) + " g/kWh"},
+        {"open below", each_site(a, &thresholds_text) + " g/kWh"},
         {"close above", each_site(a, &SiteAccount::close_above) + " g/kWh"},
         {"close delay", each_site(a, &SiteAccount::close_delay_s) + " s"},
         {"signal", a.signal_provider.empty() ? std::nullopt : std::optional(a.signal_provider)}};

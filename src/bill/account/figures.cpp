@@ -22,6 +22,56 @@ std::optional<double> useful_s(SiteAccount const& site)
     return training * std::min(1.0, ratio(site.tokens, *site.trained_tokens));
 }
 
+// The words between the values of a setting.
+struct Joints {
+    char const* first;
+    char const* from;
+    char const* on;
+    char const* from_after_count;
+};
+
+std::string over_time(std::vector<Applied> const& values, Joints const& joints)
+{
+    constexpr std::size_t most = 4;
+    std::vector<Applied> different;
+    for (auto const& value : values)
+        if (different.empty() || different.back().what != value.what) different.push_back(value);
+    if (different.size() == 1) return different.front().what;
+    auto const& last = different.back();
+    if (different.size() > most)
+        return fmt::format("changed {} times, as the notes say{}{}{}{}", different.size() - 1,
+                           joints.from_after_count, last.from, joints.on, last.what);
+    std::string text;
+    for (auto const& [from, what] : different)
+        text += text.empty() ? joints.first + what : joints.from + from + joints.on + what;
+    return text;
+}
+
+template <class Text>
+std::vector<Applied> applied(SiteAccount const& site, Text const& text_of)
+{
+    std::vector<Applied> out;
+    for (auto const& then : site.settings)
+        out.push_back({out.empty() ? "" : format_time(then.from), text_of(then)});
+    return out;
+}
+
+std::string power_then(SettingsThen const& then)
+{
+    if (!then.power) return "power unknown";
+    auto pue = fmt::format("{:g}", then.power->pue);
+    for (auto const& change : then.later_pues)
+        pue += fmt::format(", {:g} from {} on", change.pue, format_time(change.from));
+    constexpr char const* between[] = {"unknown what the nodes do between jobs",
+                                       "nodes released between jobs", "nodes idle between jobs"};
+    return fmt::format(
+        "{}; {:g} kW idle, {:g} kW training, PUE {}; {}; {}",
+        then.power_source.empty() ? "source not stated" : then.power_source,
+        then.power->idle.value / 1000, then.power->training.value / 1000, pue,
+        then.is_metered ? "training metered, the rest modelled" : "modelled, not metered",
+        between[static_cast<int>(then.between_jobs)]);
+}
+
 }  // namespace
 
 std::string rule_text()
@@ -99,20 +149,36 @@ energy::Bill total_bill(Account const& account)
     return sum;
 }
 
+std::string over_time(std::vector<Applied> const& values)
+{
+    return over_time(values, {"at first ", ", from ", " on ", "; from "});
+}
+
+std::string sentences_over_time(std::vector<Applied> const& values)
+{
+    return over_time(values, {"at first: ", ". From ", " on: ", ". From "});
+}
+
+std::string thresholds_text(SiteAccount const& site)
+{
+    if (site.settings.empty()) return fmt::format("{:g}", site.open_below.value);
+    return over_time(applied(
+        site, [](SettingsThen const& then) { return fmt::format("{:g}", then.open_below.value); }));
+}
+
+bool has_changed_threshold(SiteAccount const& site)
+{
+    return std::ranges::any_of(site.settings, [&](SettingsThen const& then) {
+        return then.open_below != site.open_below;
+    });
+}
+
 std::string power_text(SiteAccount const& site)
 {
-    if (!site.power) return "power unknown: hours and tokens only";
-    auto pue = fmt::format("{:g}", site.power->pue);
-    for (auto const& change : site.later_pues)
-        pue += fmt::format(", {:g} from {} on", change.pue, format_time(change.from));
-    constexpr char const* between[] = {"unknown what the nodes do between jobs",
-                                       "nodes released between jobs", "nodes idle between jobs"};
-    return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {}; {}; {}",
-                       site.power_source.empty() ? "source not stated" : site.power_source,
-                       site.power->idle.value / 1000, site.power->training.value / 1000, pue,
-                       site.metered && site.metered->is_used ? "training metered, the rest modelled"
-                                                             : "modelled, not metered",
-                       between[static_cast<int>(site.between_jobs)]);
+    bool const has_power =
+        std::ranges::any_of(site.settings, [](auto const& then) { return then.power.has_value(); });
+    if (!has_power) return "power unknown: hours and tokens only";
+    return sentences_over_time(applied(site, &power_then));
 }
 
 double training_s(Account const& account)

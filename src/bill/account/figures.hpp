@@ -61,6 +61,20 @@ inline constexpr double least_observed = 0.9;
 [[nodiscard]] Tail tail_of(Account const& account);
 /// Returns whether a commit fixes any line from which the energy of the run follows.
 [[nodiscard]] bool has_fixed_lines(Account const& account);
+/// What a setting is, and the time from which it applies; without a time for the first one.
+struct Applied {
+    std::string from;
+    std::string what;
+};
+/// Formats a setting over time: `at first 1, from 2026-03-01T01:00:00Z on 2`, or its only value.
+/// Only counts the changes if there are many. Equal neighbours count as one.
+[[nodiscard]] std::string over_time(std::vector<Applied> const& values);
+/// The same for values that are sentences.
+[[nodiscard]] std::string sentences_over_time(std::vector<Applied> const& values);
+/// Formats the thresholds of a site over time, in g/kWh.
+[[nodiscard]] std::string thresholds_text(SiteAccount const& site);
+/// Returns whether the threshold of a site has changed.
+[[nodiscard]] bool has_changed_threshold(SiteAccount const& site);
 /// Says how a site's power is known, and what its nodes do between jobs.
 [[nodiscard]] std::string power_text(SiteAccount const& site);
 /// An amount with as many digits as a model with two power levels justifies: three.

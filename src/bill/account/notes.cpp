@@ -273,8 +273,14 @@ std::string no_log(Account const& a)
 std::string blind_regions(Account const& a)
 {
     std::set<RegionId> regions;
+    auto const is_blind = [&](RegionId const& region) {
+        auto const signal = std::ranges::find(a.signals, region, &RegionSeries::region);
+        return signal == a.signals.end() ||
+               std::ranges::none_of(signal->points, [](auto const& p) { return !!p.intensity; });
+    };
     for (auto const& site : a.sites)
-        if (site.bill.total.blind) regions.insert(site.region);
+        for (auto const& then : site.settings)
+            if (site.bill.total.blind && is_blind(then.region)) regions.insert(then.region);
     std::string text;
     for (auto const& region : regions) text += (text.empty() ? "" : ", ") + region.value;
     return text;

@@ -6,6 +6,15 @@
 #include "bill/account/text.hpp"
 
 namespace curtail::account {
+namespace {
+
+std::string below_text(Account const& a)
+{
+    if (std::ranges::any_of(a.sites, &has_changed_threshold)) return "below the threshold in force";
+    return "< " + each_site(a, &thresholds_text) + " g/kWh";
+}
+
+}  // namespace
 
 std::vector<ProvenanceNote> provenance_of(Account const& a)
 {
@@ -37,7 +46,7 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
                         : "Not metered.")},
         {"share",
          "Share below the threshold",
-         {Origin::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
+         {Origin::modelled, "as energy, " + below_text(a)},
          "Energy drawn while the site's own intensity was below its threshold, divided by all "
          "energy. That is a sign of curtailment, not curtailment itself. Inside windows: energy "
          "drawn while the window was open or "

@@ -27,6 +27,11 @@ std::optional<std::size_t> site_index(RunFiles const& files, std::string const& 
     return std::nullopt;
 }
 
+Time begin_of(StepMetrics const& step)
+{
+    return step.time - std::chrono::round<Millis>(step.duration);
+}
+
 std::vector<Event> in_order(std::vector<Event> events)
 {
     std::stable_sort(events.begin(), events.end(),
@@ -313,6 +318,26 @@ void bound_end(JobTimeline& job, config::Site const& site, Time until)
         job.end_from = job.last_sign;
 }
 
+// The pace of a job's trainer. If it changed between the job's begin and its first step, nobody
+// knows which one the trainer has read. The least one makes no step too long.
+JobPace pace_of(JobTimeline const& job, LoggedSettings const& settings,
+                std::span<StepMetrics const> steps)
+{
+    // Those that a stop may have cut short: the one in its pause, and one that began meanwhile.
+    constexpr std::size_t most_cut = 2;
+    constexpr double precision = 0.99;
+    if (steps.empty()) return {};
+    JobPace pace{settings.pace_at(job.begin).step_at_least};
+    for (auto const& later : settings.paces)
+        if (later.from > job.begin && later.from <= begin_of(steps.front()))
+            pace.step_at_least = std::min(pace.step_at_least, later.step_at_least);
+    for (std::size_t i = 0; i + most_cut < steps.size(); ++i)
+        if (steps[i].duration < precision * pace.step_at_least)
+            pace.faster.push_back({begin_of(steps[i]), steps[i].time});
+    if (!pace.faster.empty()) pace.step_at_least = FractionalSeconds{0};
+    return pace;
+}
+
 std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
                                    Axis const& axis, Time end)
 {
@@ -325,6 +350,9 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
             jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps);
         for (auto& job : jobs) bound_end(job, settings.at(job.begin), until);
         auto& site = out.emplace_back(site_timeline(std::move(jobs), steps, axis, until));
+        for (auto const& job : site.jobs)
+            site.paces.push_back(pace_of(
+                job, settings, steps.between(job.begin, job.end.value_or(until) + Millis{1})));
         site.settings = std::move(settings);
         if (axis.factor() == 1) site.metered = metered_training(files.sites[s].metrics);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
@@ -363,8 +391,10 @@ Millis longest_silence(config::Site const& site)
 
 FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step)
 {
-    Time const begin = step.time - std::chrono::round<Millis>(step.duration);
-    return site.settings.pace_at(begin).step_at_least;
+    auto const begin = begin_of(step);
+    auto const after = std::ranges::upper_bound(site.jobs, begin, {}, &JobTimeline::begin);
+    if (after == site.jobs.begin()) return site.settings.pace_at(begin).step_at_least;
+    return site.paces.at(static_cast<std::size_t>(after - site.jobs.begin()) - 1).step_at_least;
 }
 
 Timeline timeline_of(RunFiles const& files)

@@ -52,12 +52,21 @@ struct WindowTimeline : WindowAccount {
     std::optional<Time> first_step;  ///< real time at the end of the first step
 };
 
+/// The pace of the trainer of one job. A trainer reads it when it starts.
+struct JobPace {
+    /// How long each step took at least. 0 if a step that no stop can have cut short was faster.
+    FractionalSeconds step_at_least{0};
+    /// Such steps, which show that the logged pace was not in force.
+    std::vector<energy::Interval> faster{};
+};
+
 /// What happened at one site.
 struct SiteTimeline {
     LoggedSettings settings;
     /// What the site's meters say. Empty in a replay, whose powers are those of other hardware.
     std::optional<MeteredTraining> metered;
     std::vector<JobTimeline> jobs;                 ///< in the order in which they began
+    std::vector<JobPace> paces;                    ///< one per job
     std::vector<energy::StateInterval> held;       ///< when the site had devices, with its
                                                    ///< states; times on the signal's clock
     std::vector<energy::StateInterval> held_real;  ///< the same in real time
@@ -91,8 +100,8 @@ struct Timeline {
 /// Returns how long a site's job may run after the poller's last permission, in real time.
 [[nodiscard]] Millis longest_silence(config::Site const& site);
 
-/// Returns how long a step took at least, by the pace that was in force when it began. A stop
-/// request ends the pause of a paced step, which then seems to be faster.
+/// Returns how long a step took at least, by the pace of the trainer that made it. A stop request
+/// ends the pause of a paced step, which then seems to be faster.
 [[nodiscard]] FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step);
 
 /// Computes what happened in a run.

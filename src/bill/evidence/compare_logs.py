@@ -88,6 +88,12 @@ def compare_samples(sites):
             known = sum(sample in logged for sample in mine)
             tell(known == len(mine), "{}: {} of {} samples are in a log".format(
                 region, known, len(mine)))
+            valued = {at for name, at, value in logged if name == region and value is not None}
+            unknown = sum(value is None and at in valued and (region, at, value) not in logged
+                          for _, at, value in mine)
+            if unknown:
+                print("samples.csv leaves out {} value{} of {}: see the note \"Contradicting "
+                      "samples\" of the report".format(unknown, "s" * (unknown > 1), region))
         else:
             print("only in samples.csv: " + region)
 
@@ -99,6 +105,8 @@ def main():
         compare_steps(site, [row for row in steps if row["site"] == site])
         compare_states(site, [row for row in states if row["site"] == site])
     compare_samples(sites)
+    if PROBLEMS:
+        print("the notes of the report name what Curtail corrected or left out")
     sys.exit(1 if PROBLEMS else 0)
 
 

@@ -28,13 +28,16 @@ Object run_json(account::Account const& a)
     return run;
 }
 
-Value kw_of(account::SiteAccount const& site, Watts energy::Power::*level)
+// `Settings` has the power: those that were in force last, or at another time.
+template <class Settings>
+Value kw_of(Settings const& settings, Watts energy::Power::*level)
 {
-    return site.power ? Value((*site.power.*level).value / 1000) : Value();
+    return settings.power ? Value((*settings.power.*level).value / 1000) : Value();
 }
 
 // A list of values and the times from which they apply; null if the power is unknown.
-Value pues_json(account::SiteAccount const& site)
+template <class Settings>
+Value pues_json(Settings const& site)
 {
     if (!site.power) return {};
     if (site.later_pues.empty()) return site.power->pue;
@@ -44,25 +47,43 @@ Value pues_json(account::SiteAccount const& site)
     return pues;
 }
 
+// The settings over time.
+Array settings_json(account::SiteAccount const& site)
+{
+    return json::array_of(site.settings, [&](account::SettingsThen const& then) {
+        bool const is_first = &then == &site.settings.front();
+        return Object{{"from", is_first ? Value() : Value(format_time(then.from))},
+                      {"from_s", is_first ? Value() : Value(then.from_s)},
+                      {"region", then.region.value},
+                      {"open_below", then.open_below.value},
+                      {"power", Object{{"idle_kw", kw_of(then, &energy::Power::idle)},
+                                       {"training_kw", kw_of(then, &energy::Power::training)},
+                                       {"pue", pues_json(then)},
+                                       {"between_jobs", energy::name(then.between_jobs)}}}};
+    });
+}
+
 Array sites_json(account::Account const& a)
 {
     std::int64_t color = 0;
     return json::array_of(a.sites, [&](account::SiteAccount const& s) {
-        return Object{{"id", s.id.value},
-                      {"region", s.region.value},
-                      {"label", s.label},
-                      {"devices", s.devices},
-                      {"color", color++ % 8},
-                      {"rate", rate_json(s.rate)},
-                      {"power", Object{{"source", json::text_or_null(s.power_source)},
-                                       {"idle_kw", kw_of(s, &energy::Power::idle)},
-                                       {"training_kw", kw_of(s, &energy::Power::training)},
-                                       {"pue", pues_json(s)},
-                                       {"between_jobs", energy::name(s.between_jobs)},
-                                       {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}}},
-                      {"open_below", s.open_below.value},
-                      {"close_above", s.close_above.value},
-                      {"close_delay_s", s.close_delay_s}};
+        Object site{{"id", s.id.value},
+                    {"region", s.region.value},
+                    {"label", s.label},
+                    {"devices", s.devices},
+                    {"color", color++ % 8},
+                    {"rate", rate_json(s.rate)},
+                    {"power", Object{{"source", json::text_or_null(s.power_source)},
+                                     {"idle_kw", kw_of(s, &energy::Power::idle)},
+                                     {"training_kw", kw_of(s, &energy::Power::training)},
+                                     {"pue", pues_json(s)},
+                                     {"between_jobs", energy::name(s.between_jobs)},
+                                     {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}}},
+                    {"open_below", s.open_below.value},
+                    {"close_above", s.close_above.value},
+                    {"close_delay_s", s.close_delay_s}};
+        if (s.settings.size() > 1) site.set("settings", settings_json(s));
+        return site;
     });
 }
 
@@ -223,7 +244,8 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("commits", commits_json(a));
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (has_progress(a)) doc.set("now", now_json(a));
-    if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
+    // Devices and idle nodes draw energy before the first commit.
+    if (a.tokens > Tokens{} || total_of(a).energy.value > 0) doc.set("headline", headline_json(a));
     doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
     doc.set("audit", audit_json(a));

@@ -143,10 +143,8 @@ Html energy_note(PageData const& data)
               : "CO₂ is unknown: " + data.why_no_carbon() + ".";
     return note(keep_units(
         "Bands in the CO₂ chart are close delays: the window stays open although intensity is "
-        "above " +
-        data.common("close_above", "its threshold") +
-        " or unknown. “Below” is the share of all energy that is known to be drawn below the "
-        "threshold. " +
+        "above the threshold for closing, or unknown. “Below” is the share of all energy that is "
+        "known to be drawn below the threshold. " +
         carbon));
 }
 

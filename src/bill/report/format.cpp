@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "bill/account/figures.hpp"
 
@@ -181,7 +182,7 @@ std::string PageData::color_of_site(View id) const
 std::string PageData::color_of_region(View region) const
 {
     for (auto const& site : sites_)
-        if (site["region"].text() == region.text()) return color_of_site(site["id"]);
+        if (has_region(site, region)) return color_of_site(site["id"]);
     return "var(--faint)";
 }
 
@@ -192,6 +193,38 @@ std::string PageData::common(char const* key, std::string const& otherwise) cons
     if (sites_.empty()) return otherwise;
     auto const rounded = std::round(sites_[0][key].number_or(0) * 100) / 100;
     return fmt::format("{:g} g/kWh", rounded);
+}
+
+std::string PageData::threshold(std::string const& otherwise) const
+{
+    return thresholds().empty() ? common("open_below", otherwise) : "the threshold in force";
+}
+
+std::string PageData::thresholds() const
+{
+    bool has_changed = false;
+    std::set<double> values;
+    for (auto const& site : sites_) {
+        auto const last = site["open_below"].number_or(0);
+        values.insert(last);
+        for (auto const& then : site["settings"].list()) {
+            values.insert(then["open_below"].number_or(0));
+            has_changed = has_changed || then["open_below"].number_or(0) != last;
+        }
+    }
+    if (!has_changed) return "";
+    std::string text;
+    for (auto const value : values)
+        text += fmt::format("{}{:g}", text.empty() ? "" : " or ", std::round(value * 100) / 100);
+    return " (" + text + " g/kWh)";
+}
+
+bool PageData::has_region(View site, View region)
+{
+    auto const then = site["settings"].list();
+    return site["region"].text() == region.text() ||
+           std::any_of(then.begin(), then.end(),
+                       [&](View const& s) { return s["region"].text() == region.text(); });
 }
 
 Time PageData::at(double seconds) const

@@ -73,6 +73,13 @@ class PageData {
     [[nodiscard]] std::string color_of_region(View region) const;
     /// Returns the value that all sites share, with its unit; otherwise, returns `otherwise`.
     [[nodiscard]] std::string common(char const* key, std::string const& otherwise) const;
+    /// Returns the threshold of all sites, with its unit. Otherwise, returns `otherwise`, or `the
+    /// threshold in force` if it has changed.
+    [[nodiscard]] std::string threshold(std::string const& otherwise) const;
+    /// Lists all thresholds if one has changed: ` (100 or 400 g/kWh)`. The text may be empty.
+    [[nodiscard]] std::string thresholds() const;
+    /// Returns whether a site is in a region, or was before its settings changed.
+    [[nodiscard]] static bool has_region(View site, View region);
 
     /// Returns a point in time in UTC. `seconds` counts from the document's time zero.
     [[nodiscard]] Html time(View seconds) const;

@@ -32,7 +32,7 @@ std::vector<View> always_on_at_sites(PageData const& data)
     for (auto const& a : data["headline"]["always_on"].list()) {
         auto const& sites = data.sites();
         bool const has_site = std::any_of(sites.begin(), sites.end(), [&](View const& s) {
-            return s["region"].text() == a["region"].text();
+            return PageData::has_region(s, a["region"]);
         });
         if (has_site && !a["elsewhere"].is_true()) out.push_back(a);
     }
@@ -80,7 +80,7 @@ Html sentence(PageData const& data, View headline)
     return out + ", with " + element("b", percent(headline["share"].number())) + " of " +
            (mark_of(headline["energy_bound"]).empty() ? "its" : "the billed") +
            " energy known to be drawn at a marginal intensity below " +
-           keep_units(data.common("open_below", "its site's threshold")) + ".";
+           keep_units(data.threshold("its site's threshold") + data.thresholds()) + ".";
 }
 
 // The box of a run that is not complete: how far it is, how fast, and what it took so far.
@@ -260,7 +260,7 @@ Tile energy_tile(PageData const& data, View headline)
 
 Tile share_tile(PageData const& data, View headline)
 {
-    Tile tile{"Energy below " + data.common("open_below", "its threshold"), "share",
+    Tile tile{"Energy below " + data.threshold("its threshold"), "share",
               in_percent(headline["share"]), "%",
               bar(headline["share"].number_or(0), "var(--mid)")};
     if (auto const always = known_extent(data, "share"))
@@ -394,7 +394,8 @@ Html sources(PageData const& data)
 Html headline_part(PageData const& data)
 {
     auto const run = data["run"];
-    auto const headline = data["headline"];
+    // Without tokens, there is nothing to compare the energy with.
+    auto const headline = data["headline"]["tokens"].number_or(0) > 0 ? data["headline"] : View{};
     auto const or_else = [](std::string const& text, char const* otherwise) {
         return text.empty() ? otherwise : text;
     };

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/core/columns.hpp"
 #include "base/core/text.hpp"
+#include "bill/account/figures.hpp"
 #include "bill/report/format.hpp"
 #include "bill/report/table.hpp"
 #include "bill/report/view.hpp"
@@ -61,16 +63,50 @@ std::vector<View> always_on_of(View doc)
     return out;
 }
 
+// A setting of a site over time. `value_of` takes an element of the site's `settings`, or the site.
+template <class Value>
+std::string over_time(View site, Value const& value_of)
+{
+    auto const settings = site["settings"].list();
+    if (settings.empty()) return value_of(site);
+    std::vector<account::Applied> values;
+    for (auto const& then : settings) values.push_back({then["from"].text(), value_of(then)});
+    return account::over_time(values);
+}
+
+std::string threshold_of(View settings)
+{
+    return fmt::format("{:g}", settings["open_below"].number_or(0));
+}
+
 // `<100 g/kWh %`: the share of energy drawn below the threshold of all sites.
 std::string below_title(View doc)
 {
-    std::optional<double> common;
-    for (auto const& site : doc["sites"].list()) {
-        auto const below = site["open_below"].number();
-        if (common && below != common) return "below threshold %";
-        common = below;
-    }
-    return common ? fmt::format("<{:g} g/kWh %", *common) : "below threshold %";
+    std::set<std::string> thresholds;
+    for (auto const& site : doc["sites"].list()) thresholds.insert(over_time(site, threshold_of));
+    bool const is_one =
+        thresholds.size() == 1 && thresholds.begin()->find(' ') == std::string::npos;
+    return is_one ? "<" + *thresholds.begin() + " g/kWh %" : "below threshold %";
+}
+
+// Lists the thresholds if not all energy has the same. Otherwise, the title of the column says it.
+std::string thresholds_text(View doc)
+{
+    if (below_title(doc).starts_with('<')) return "";
+    std::string sites;
+    for (auto const& site : doc["sites"].list())
+        sites += (sites.empty() ? "" : "; ") + printable(site["id"].text()) + " " +
+                 over_time(site, threshold_of);
+    return sites.empty() ? "" : "  threshold in force, g/kWh: " + sites + "\n";
+}
+
+// Whether the power of a site was known at some time.
+bool has_power(View site)
+{
+    auto const settings = site["settings"].list();
+    return site["power"]["idle_kw"] || std::ranges::any_of(settings, [](View const& then) {
+               return static_cast<bool>(then["power"]["idle_kw"]);
+           });
 }
 
 // Says what the sites' nodes do between jobs, and what follows for the totals.
@@ -80,8 +116,9 @@ std::string between_jobs_text(View doc)
     std::string unknown;
     for (auto const& s : doc["sites"].list()) {
         auto const id = printable(s["id"].text());
-        if (s["power"]["idle_kw"])
-            nodes += (nodes.empty() ? "" : ", ") + id + " " + s["power"]["between_jobs"].text();
+        if (has_power(s))
+            nodes += (nodes.empty() ? "" : ", ") + id + " " +
+                     over_time(s, [](View then) { return then["power"]["between_jobs"].text(); });
         else
             unknown += fmt::format("  {}: power unknown, so no kWh; {:.2f} h with devices\n", id,
                                    doc["allocated_h"][s["id"].text()].number_or(0));
@@ -113,7 +150,7 @@ std::string sites_text(View doc)
     for (auto const& s : doc["sites"].list())
         add(s["label"].text(), doc["totals"]["sites"][s["id"].text()]);
     add("all sites", doc["totals"]["all"]);
-    return to_text(table) + between_jobs_text(doc);
+    return to_text(table) + thresholds_text(doc) + between_jobs_text(doc);
 }
 
 std::string work_text(View doc)

@@ -235,8 +235,12 @@ TEST(Bill, ExistsBeforeAnyWorkIsCommitted)
     EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);
     EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 474, 1e-9);
     EXPECT_EQ(number(doc, {"totals", "all", "tokens"}), 0);
+    EXPECT_NEAR(number(doc, {"headline", "energy_kwh"}), 6.6, 1e-12);
+    EXPECT_NEAR(number(doc, {"headline", "co2_kg"}), 0.474, 1e-12);
+    EXPECT_EQ(number(doc, {"headline", "tokens"}), 0);
     EXPECT_THAT(page_text(account), HasSubstr("Summary"));
-    EXPECT_FALSE(entry(doc, {"headline"}));
+    EXPECT_THAT(page_text(account), HasSubstr("No work is committed yet"));
+    EXPECT_THAT(page_text(account), HasSubstr("So far, the sites have drawn 6.60 kWh."));
 }
 
 TEST(Bill, AnUnknownFigureIsNullAndNever0)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bill/account/checked_run.hpp"
+#include "bill/account/shown.hpp"
 #include "run/runlog/configuration.hpp"
 
 namespace curtail::account {
@@ -13,25 +14,40 @@ using test::at;
 
 class SettingsInForceTest : public test::CheckedRun {
   protected:
+    // Logs a run file and the text of EAST's site file at hour `hour`.
+    void log_text(double hour, std::string const& site_file,
+                  std::string const& run_file = R"({"training": {"batch_tokens": 900}})")
+    {
+        runlog::Configuration const then{
+            {{"run.json", run_file}, {"model.json", "{}"}, {"east.json", site_file}}};
+        auto const logged = runlog::to_event(then, at(hour), "EAST");
+        poller(hour, logged.type.c_str(), "EAST", logged.details);
+    }
     // Logs EAST's site file, with these powers, at hour `hour`.
     void log(double hour, double idle_w, double training_w, char const* site = "EAST",
              std::string const& run_file = R"({"training": {"batch_tokens": 900}})")
     {
         auto const& east = files.run.sites[0];
-        runlog::Configuration const then{
-            {{"run.json", run_file},
-             {"model.json", "{}"},
-             {"east.json",
-              fmt::format(
-                  R"({{"site": "{}", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
+        log_text(
+            hour,
+            fmt::format(
+                R"({{"site": "{}", "region": "{}", "launcher": {{}}, "signal_max_age_s": {},
                   "power": {{"idle_kw": {}, "training_kw": {}, "pue": {},
-                             "between_jobs": "released"}},
+                             "between_jobs": "{}"}},
                   "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
-                  site, FractionalSeconds(east.signal_max_age).count(), idle_w / 1000,
-                  training_w / 1000, east.power->pue, east.window.open_below.value,
-                  east.window.close_above.value)}}};
-        auto const logged = runlog::to_event(then, at(hour), "EAST");
-        poller(hour, logged.type.c_str(), "EAST", logged.details);
+                site, east.region.value, FractionalSeconds(east.signal_max_age).count(),
+                idle_w / 1000, training_w / 1000, east.power->pue, energy::name(east.between_jobs),
+                east.window.open_below.value, east.window.close_above.value),
+            run_file);
+    }
+    // Whether the report says this about the run, in its tables or on its page.
+    testing::AssertionResult says(std::string const& sentence)
+    {
+        (void)titles();
+        auto const text = test::summary_text(account_) + test::page_text(account_);
+        if (text.find(sentence) != std::string::npos)
+            return testing::AssertionSuccess() << "it says: " << sentence;
+        return testing::AssertionFailure() << test::summary_text(account_);
     }
     [[nodiscard]] double kwh() { return account_.sites[0].bill.total.energy.value / 1000; }
 };
@@ -102,17 +118,111 @@ TEST_F(SettingsInForceTest, OfTheRunFileCountForAlwaysOnAndThePresentOnesAreShow
     EXPECT_EQ(account_of(files).always_on.back().as_site, "WEST");
 }
 
-// EAST has lone steps of 900 tokens that end at 0:45 and at 1:00. The second is paced to 1800 s.
-TEST_F(SettingsInForceTest, OfThePaceChangeAtTheirTime)
+std::string paced(double least)
 {
-    auto const run_file = [](double least) {
-        return fmt::format(R"({{"training": {{"batch_tokens": 900, "step_at_least_s": {}}}}})",
-                           least);
-    };
-    log(0.72, 400, 2000, "EAST", run_file(1800));
-    log(0.1, 400, 2000, "EAST", run_file(900));
+    return fmt::format(R"({{"training": {{"batch_tokens": 900, "step_at_least_s": {}}}}})", least);
+}
+
+// EAST's job begins at 0:00. It has lone steps of 900 s that end at 0:45 and at 1:00.
+TEST_F(SettingsInForceTest, OfThePaceDoNotChangeForATrainerThatRuns)
+{
+    log(0.1, 400, 2000, "EAST", paced(900));
+    log(0.72, 400, 2000, "EAST", paced(1800));
+    files.run.training.step_at_least = FractionalSeconds{1800};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1);
+}
+
+// The poller notices a change of the run file after the job has begun.
+TEST_F(SettingsInForceTest, OfThePaceMayBeThoseLoggedBeforeTheFirstStep)
+{
+    log(-0.1, 400, 2000, "EAST", paced(1800));
+    log(0.1, 400, 2000, "EAST", paced(900));
+    files.run.training.step_at_least = FractionalSeconds{900};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1);
+}
+
+TEST_F(SettingsInForceTest, OfAPaceThatStepsContradictAreADoubt)
+{
+    log(0.1, 400, 2000, "EAST", paced(1800));
+    files.run.training.step_at_least = FractionalSeconds{1800};
+    EXPECT_THAT(titles(), testing::ElementsAre("Steps are too fast"));
+    EXPECT_TRUE(has_note(
+        "EAST: 2 of 4 steps in metrics.jsonl took less time than training.step_at_least_s, which "
+        "was logged before, from 2026-03-01T00:30:00Z to 2026-03-01T01:00:00Z"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1);
+}
+
+// Two thresholds: the share of energy is that below the one in force.
+TEST_F(SettingsInForceTest, OfTheThresholdAreNamedWithTheShare)
+{
+    log(0.1, 400, 2000);
+    EXPECT_TRUE(says("<100 g/kWh %"));
+    EXPECT_TRUE(says("marginal intensity below 100 g/kWh"));
+    files.run.sites[0].window.open_below = files.run.sites[0].window.close_above = {400};
+    log(1, 400, 2000);
+    EXPECT_TRUE(says("below threshold %"));
+    EXPECT_TRUE(
+        says("threshold in force, g/kWh: EAST at first 100, from "
+             "2026-03-01T01:00:00Z on 400; WEST 100"));
+    EXPECT_TRUE(says("marginal intensity below the threshold in force (100 or 400 g/kWh)"));
+    EXPECT_TRUE(says("Energy below the threshold in force<"));
+    EXPECT_TRUE(says("as energy, below the threshold in force"));
+    EXPECT_TRUE(
+        says("at first 100, from 2026-03-01T01:00:00Z on 400 (EAST), "
+             "100 (WEST) g/kWh"));
+    for (auto const* claim : {"&lt;100 g/kWh", "<100 g/kWh", "below 100 g/kWh", "below 400 g/kWh",
+                              "as energy, &lt; 100", "as energy, &lt; 400"})
+        EXPECT_FALSE(says(claim));
+}
+
+// EAST trains from 0:30 to 2:00, and its job ends at 2:30. The run ends at 3:00.
+TEST_F(SettingsInForceTest, OfThePowerAreAllStated)
+{
+    files.run.sites[0].between_jobs = energy::BetweenJobs::idle;
+    log(0.1, 400, 2000);
+    files.run.sites[0].between_jobs = energy::BetweenJobs::released;
+    log(2.6, 400, 40'000);
+    EXPECT_TRUE(
+        says("at first: source not stated; 0.4 kW idle, 2 kW training, PUE 1; "
+             "modelled, not metered; nodes idle between jobs. From "
+             "2026-03-01T02:36:00Z on: source not stated; 0.4 kW idle, 40 kW training"));
+    EXPECT_TRUE(
+        says("nodes between jobs: EAST at first idle, from "
+             "2026-03-01T02:36:00Z on released, WEST released"));
+}
+
+TEST_F(SettingsInForceTest, OfUnknownPowerDoNotHideTheOnesBefore)
+{
+    log(0.1, 400, 2000);
+    log_text(2.6, R"({"site": "EAST", "region": "E", "launcher": {}, "power": "unknown"})");
     (void)titles();
-    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1800.0 / (900 + 1800));
+    ASSERT_GT(kwh(), 3);
+    EXPECT_FALSE(says("hours and tokens only"));
+    EXPECT_FALSE(says("so no kWh"));
+    EXPECT_TRUE(says("From 2026-03-01T02:36:00Z on: power unknown"));
+}
+
+TEST_F(SettingsInForceTest, ThatChangeOftenAreCounted)
+{
+    for (int i = 0; i < 8; ++i) log(0.1 + 0.1 * i, 400, 2000 + 100.0 * i);
+    EXPECT_TRUE(
+        says("changed 7 times, as the notes say. From 2026-03-01T00:48:00Z on: "
+             "source not stated; 0.4 kW idle, 2.7 kW training"));
+}
+
+// EAST trains in E until 2:00. N has no other site.
+TEST_F(SettingsInForceTest, OfTheRegionCountForAlwaysOn)
+{
+    files.run.reference_site = {"WEST"};
+    log(0.1, 400, 2000);
+    files.run.sites[0].region = {"N"};
+    log(2.6, 400, 2000);
+    EXPECT_TRUE(says("E: rate and power of EAST, 1 tokens/s alone."));
+    EXPECT_TRUE(says("N: rate and power of EAST, 1 tokens/s alone."));
+    EXPECT_FALSE(says("no site in this region has logged a step"));
 }
 
 TEST_F(SettingsInForceTest, OfARunFileThatCannotBeReadAreADoubt)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python alone computes the figures of many kinds of runs from the folder for an auditor.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,14 +47,21 @@ class Folder {
     // Runs the script without the environment of Curtail.
     [[nodiscard]] Printed recompute(std::string const& python = "/usr/bin/python3") const
     {
-        auto const done = curtail::test::run_program(
-            {"/usr/bin/env", "-i", python, "-I", path("recompute.py").string()});
-        return {done.code, done.output};
+        return run("recompute.py", python);
     }
+    [[nodiscard]] Printed compare_logs() const { return run("compare_logs.py"); }
 
     json::Object document;
 
   private:
+    [[nodiscard]] Printed run(char const* script,
+                              std::string const& python = "/usr/bin/python3") const
+    {
+        auto const done =
+            curtail::test::run_program({"/usr/bin/env", "-i", python, "-I", path(script).string()});
+        return {done.code, done.output};
+    }
+
     TemporaryFolder folder_;
 };
 
@@ -267,6 +275,30 @@ TEST(Recompute, FitsIntoTwoHundredLinesOfOldPython)
         {"/usr/bin/python3", "-c",
          "import ast, sys; ast.parse(sys.argv[1], feature_version=(3, 6))", script});
     EXPECT_EQ(done.code, 0) << done.output;
+}
+
+TEST(CompareLogs, SaysThatTheReportNamesContradictingSamples)
+{
+    auto files = complete_run();
+    std::string const sample =
+        R"({{"region":"E","time":"2026-03-01T0{}:00:00Z","intensity_gco2_per_kwh":{}}})"
+        "\n";
+    auto& log = files.logs.emplace_back("EAST-signals.jsonl", "").second;
+    auto& points = files.trace[0].points;
+    for (std::size_t hour = 0; hour < points.size(); ++hour)
+        log += fmt::format(fmt::runtime(sample), hour, points[hour].intensity.value().value);
+    auto const hint = HasSubstr("Contradicting samples");
+    EXPECT_THAT(Folder(files).compare_logs().text, testing::Not(hint));
+    log += fmt::format(fmt::runtime(sample), 1, 90);
+    points[1].intensity.reset();
+    auto const done = Folder(files).compare_logs();
+    EXPECT_EQ(done.code, 1);
+    EXPECT_THAT(done.text, HasSubstr("differs: E: 4 of 5 samples are in a log"));
+    EXPECT_THAT(done.text,
+                HasSubstr("samples.csv leaves out 1 value of E: see the note \"Contradicting "
+                          "samples\" of the report\n"));
+    EXPECT_THAT(done.text, HasSubstr("the notes of the report name what Curtail corrected or left "
+                                     "out\n"));
 }
 
 }  // namespace

@@ -24,6 +24,13 @@ export function commonValue(key, otherwise, unit, scale = 1) {
     return same ? +(sites[0][key] * scale).toFixed(2) + ' ' + unit : otherwise;
 }
 
+// The thresholds of a site, and from when on each was in force.
+export function thresholdsOf(s) {
+    const all = s.settings || [s];
+    return all.filter((then, i) => !i || then.open_below !== all[i - 1].open_below)
+        .map(then => ({from_s: then.from_s || 0, value: then.open_below}));
+}
+
 export const signalSeries = (data.signals || {}).series || {};
 export const hasEnded = ['finished', 'complete'].includes(data.run.status);
 // Seconds of the signal's clock per real second.

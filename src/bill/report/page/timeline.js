@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panel: the signal, the windows and the states of all sites on one time axis.
-import {commonValue, data, siteById, siteLabel, sites, STATE_GROUPS, windowEnd} from './data.js';
+import {
+    commonValue,
+    data,
+    siteById,
+    siteLabel,
+    sites,
+    STATE_GROUPS,
+    thresholdsOf,
+    windowEnd,
+} from './data.js';
 import {add, chartsOf, controlsOf, h, lineSample, siteColor, stateSwatch} from './elements.js';
 import {dayHourMinute, dayMonth, hourMinute, timeOf} from './format.js';
 import {readout} from './readout.js';
@@ -60,7 +69,9 @@ function laneLegend() {
         const color = `color-mix(in srgb,var(--mid) ${percent}%,var(--bg))`;
         return h('span', {class: 'sw', style: `height:14px;background:${color}${more}`});
     };
-    const threshold = commonValue('open_below', 'of each site', 'g/kWh');
+    const threshold = sites.some(s => thresholdsOf(s).length > 1) ?
+        'in force' :
+        commonValue('open_below', 'of each site', 'g/kWh');
     const delay = commonValue('close_delay_s', 'each site\'s', 'min', 1 / 60);
     const entries = [
         [legendHeading('Trace:'), line('border-top-width:1.5px'), 'intensity'],

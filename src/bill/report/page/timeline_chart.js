@@ -2,7 +2,16 @@
 // The timeline's chart: a bar of rounds, and for each site a lane (intensity) above a ribbon
 // (states).
 import {addChart} from './chart.js';
-import {data, hasEnded, POWERED_GROUPS, signalSeries, sites, STATES, windowEnd} from './data.js';
+import {
+    data,
+    hasEnded,
+    POWERED_GROUPS,
+    signalSeries,
+    sites,
+    STATES,
+    thresholdsOf,
+    windowEnd,
+} from './data.js';
 import {blend, cssValue, rgba, siteColorNow} from './elements.js';
 import * as figure from './figure.js';
 import {
@@ -105,20 +114,35 @@ function addLane(f, s, i) {
     const axisNumber = 2 + 2 * i, lane = 'y' + axisNumber;
     const greatest = greatestIntensity();
     const tickvals = [100, 500, 900].filter(v => v < greatest);
-    if (s.open_below !== 100) tickvals.push(s.open_below);
+    const thresholds = thresholdsOf(s);
+    tickvals.push(...new Set(thresholds.map(t => t.value).filter(v => !tickvals.includes(v))));
     const domain = rowDomain(HEIGHT.rounds + i * SITE_HEIGHT + HEIGHT.gap, HEIGHT.lane);
     f.layout['yaxis' + axisNumber] =
         figure.axis({domain, range: [0, greatest], tickvals, tickfont: {size: 10.5}});
     f.layout.shapes.push(
         figure.horizontalLine(0, lane, {color: cssValue('--rule'), width: 1}, {layer: 'below'}),
-        figure.horizontalLine(s.open_below, lane, {color: f.mid, width: 1, dash: '3px,3px'}));
+        ...thresholds.map((t, i) => thresholdLine(f, lane, t, thresholds[i + 1])));
     return lane;
+}
+
+// One that has changed reaches to the next one.
+function thresholdLine(f, lane, threshold, next) {
+    const style = {color: f.mid, width: 1, dash: '3px,3px'};
+    const [from, to] = fullRange();
+    const span = {
+        xref: 'x',
+        x0: threshold.from_s ? timeOf(threshold.from_s) : from,
+        x1: next ? timeOf(next.from_s) : to
+    };
+    return figure.horizontalLine(
+        threshold.value, lane, style, next || threshold.from_s ? span : {});
 }
 
 // All lanes have one scale.
 function greatestIntensity() {
     const values = s => (signalSeries[s.region] || {}).v || [];
-    const ofSite = s => values(s).reduce((m, v) => Math.max(m, v || 0), s.open_below);
+    const greatest = s => Math.max(...thresholdsOf(s).map(t => t.value));
+    const ofSite = s => values(s).reduce((m, v) => Math.max(m, v || 0), greatest(s));
     return Math.max(150, ...sites.map(ofSite)) * 1.06;
 }
 
