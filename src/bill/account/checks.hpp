@@ -56,9 +56,6 @@ struct Contradictions {
 inline constexpr double tolerance = energy::Tally::most_unknown;
 /// Slurm counts in whole seconds.
 inline constexpr Seconds rounding{1};
-/// The clocks of the nodes, of the controller, of the poller's machine and of the store differ by
-/// less.
-inline constexpr Seconds usual_difference{5};
 
 /// Returns a job as a text for people.
 [[nodiscard]] std::string job_text(JobTimeline const& job);
