@@ -76,6 +76,38 @@ TEST_F(AccountedJobs, HaveTheLengthOfTheNewestAnswer)
     EXPECT_THAT(titles(), testing::IsEmpty());
 }
 
+TEST_F(AccountedJobs, ThatHaveRunHaveAStart)
+{
+    auto hidden = job("9", 5, 6);
+    hidden.erase("started");
+    answer(9, {job("1", 0, 2.5), hidden});
+    EXPECT_THAT(titles(), testing::ElementsAre("Answers of the accounting"));
+    EXPECT_TRUE(
+        has_note("EAST: in the poller's events.jsonl, 1 entries of jobs in Slurm's answers, "
+                 "from 2026-03-01T06:00:00Z to 2026-03-01T09:00:00Z, have run and lack"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+}
+
+TEST_F(AccountedJobs, ThatWereCancelledBeforeTheyBeganHaveNone)
+{
+    auto cancelled = job("9", 5, 6);
+    cancelled.set("started", json::Value());
+    cancelled.set("state", "CANCELLED");
+    cancelled.set("elapsed_s", 0);
+    auto waiting = cancelled;
+    waiting.set("state", "PENDING");
+    waiting.set("ended", json::Value());
+    answer(9, {job("1", 0, 2.5), cancelled, waiting});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+TEST_F(AccountedJobs, HaveNoTimesAfterTheAnswer)
+{
+    answer(2.6, {job("1", 0, 2.5), job("9", 5, 6)});
+    EXPECT_THAT(titles(), testing::Contains("Answers of the accounting"));
+    EXPECT_TRUE(has_note("have times after the answer"));
+}
+
 // A requeued job, or one that a script runs twice, has two trainers under one number.
 TEST_F(AccountedJobs, WithTwoTrainersAreBilledTogether)
 {
