@@ -134,6 +134,39 @@ TEST_F(AccountedJobs, ThatWereSuspendedForLongerThanThePollerSawAreBilledTooHigh
     EXPECT_THAT(titles(), testing::IsEmpty());
 }
 
+// EAST's steps are metered with 2 kW. By the bill, the job has 3.4 kWh.
+TEST_F(AccountedJobs, HaveTheEnergyOfSlurmIfTheBillUsesMeters)
+{
+    auto& steps = files.sites[0].metrics;
+    steps.insert(steps.begin(), test::step(0.5, {900}, 0, 0));
+    files.run.sites[0].meter = config::Meter{true, {}};
+    auto metered = job("1", 0, 2.5);
+    metered.set("consumed_j", 3.4 * 3.6e6);
+    answer(9, {metered});
+    auto const meter = [&](double watts) {
+        for (auto& step : steps) step.metered_j = watts * step.duration.count();
+    };
+    meter(2000);
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    meter(1650);
+    EXPECT_THAT(titles(), testing::ElementsAre("Meters differ"));
+    EXPECT_TRUE(has_note("EAST: by energy_j of metrics.jsonl, 1 jobs drew"));
+    EXPECT_TRUE(has_note("from 2026-03-01T00:00:00Z to 2026-03-01T02:30:00Z"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+// The node has all of the devices in it.
+TEST_F(AccountedJobs, HaveNoLessEnergyThanTheirDevices)
+{
+    auto metered = job("1", 0, 2.5);
+    metered.set("consumed_j", 1.5 * 3.6e6);
+    answer(9, {metered});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    for (auto& step : files.sites[0].metrics) step.metered_j = 2000 * step.duration.count();
+    EXPECT_THAT(titles(), testing::ElementsAre("Meters differ"));
+    EXPECT_TRUE(has_note("devices alone"));
+}
+
 // 0.4 kW for an hour, and 2 kW for 1.5 h.
 TEST_F(AccountedJobs, HaveSlurmsEnergyBesideTheModel)
 {
