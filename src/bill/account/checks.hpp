@@ -68,6 +68,8 @@ inline constexpr Seconds rounding{1};
 void check_steps(Doubts& doubts, SiteRecords const& r);
 /// Compares the jobs with each other, and with what poller and accounting say about them.
 void check_jobs(Doubts& doubts, SiteRecords const& r);
+/// Compares the samples with the times at which the pollers ran.
+void check_samples(Doubts& doubts, RunFiles const& files, Timeline const& timeline);
 /// Compares the clocks of poller, launcher and trainers.
 void check_clocks(Doubts& doubts, SiteRecords const& r);
 /// Compares jobs, events and steps with the commits, whose times come from the store's clock.

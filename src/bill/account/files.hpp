@@ -88,6 +88,9 @@ struct WrongSamples {
     /// Those that the trace lacks or has another value for, although the pollers replayed it. Only
     /// `region`, `count`, `from` and `to` are set.
     std::vector<samples::FaultySamples> unlike_trace;
+    /// Those of kind average at whose times the same region has none of kind marginal, although it
+    /// has others. Only `region`, `count`, `from` and `to` are set.
+    std::vector<samples::FaultySamples> mixed;
 };
 
 /// The content of a run's files.
@@ -112,6 +115,9 @@ struct RunFiles {
     std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
                                         ///< estimated
     WrongSamples wrong_samples;
+    /// When the poller of each site received its marginal samples, in the order of run.sites. May
+    /// be empty.
+    std::vector<samples::ReceiptTimes> receipts;
     /// Samples that were left out because their times lie more than a day before or after the
     /// events of the pollers.
     std::int64_t impossible_samples{0};
