@@ -80,7 +80,7 @@ struct BrokenFile {
     BrokenLines lines;
 };
 
-/// Samples of the pollers that are not what they should be.
+/// Samples of the pollers that are not what they should be, and what shows it.
 struct WrongSamples {
     /// Those that contradict each other, or do not count. `text` and `other` are indices of the
     /// run's sites.
@@ -91,6 +91,9 @@ struct WrongSamples {
     /// Those of kind average at whose times the same region has none of kind marginal, although it
     /// has others. Only `region`, `count`, `from` and `to` are set.
     std::vector<samples::FaultySamples> mixed;
+    /// When the poller of each site received its marginal samples, in the order of run.sites. May
+    /// be empty.
+    std::vector<samples::ReceiptTimes> receipts{};
 };
 
 /// The content of a run's files.
@@ -115,9 +118,6 @@ struct RunFiles {
     std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
                                         ///< estimated
     WrongSamples wrong_samples;
-    /// When the poller of each site received its marginal samples, in the order of run.sites. May
-    /// be empty.
-    std::vector<samples::ReceiptTimes> receipts;
     /// Samples that were left out because their times lie more than a day before or after the
     /// events of the pollers.
     std::int64_t impossible_samples{0};

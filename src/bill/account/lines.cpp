@@ -139,9 +139,9 @@ class KnownSamples {
 std::map<Time, Time> const* receipts_of(RunFiles const& files, std::size_t index,
                                         RegionId const& region)
 {
-    if (index >= files.receipts.size() || files.trace_from_file) return nullptr;
-    auto const found = files.receipts[index].find(region);
-    return found != files.receipts[index].end() ? &found->second : nullptr;
+    if (index >= files.wrong_samples.receipts.size() || files.trace_from_file) return nullptr;
+    auto const found = files.wrong_samples.receipts[index].find(region);
+    return found != files.wrong_samples.receipts[index].end() ? &found->second : nullptr;
 }
 
 // A poller logs the samples with which it decides, and with each decision the intensity.
@@ -194,6 +194,75 @@ void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string cons
     report(doubts, index, file, early, "Clock and decisions differ", what);
     if (!has_punctual && axis.factor() != 1)
         report(doubts, index, file, late, "Clock and decisions differ", what);
+}
+
+double median(std::vector<double> values)
+{
+    auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+// How late decisions were logged, in real seconds, against the time in the replay.
+class Lateness {
+  public:
+    void add(double time, double late) { all_.emplace_back(time, late); }
+    // Returns by how much the lateness grows or shrinks from the first decision to the last, if
+    // that is far more than it varies. A pause of the poller makes a few decisions late; a median
+    // leaves them out. 0: the clock fits.
+    [[nodiscard]] double drift() const
+    {
+        constexpr std::size_t enough = 8;
+        constexpr double least = 2;
+        if (all_.size() < enough) return 0;
+        auto const slope = median_slope();
+        std::vector<double> levels, deviations;
+        for (auto const& [time, late] : all_) levels.push_back(late - slope * time);
+        for (auto const level : levels) deviations.push_back(std::abs(level - median(levels)));
+        auto const [first, last] = std::ranges::minmax(all_);
+        auto const change = slope * (last.first - first.first);
+        return std::abs(change) > std::max(least, 4 * median(deviations)) ? change : 0;
+    }
+
+  private:
+    [[nodiscard]] double median_slope() const
+    {
+        constexpr std::size_t most = 500;
+        auto const stride = all_.size() / most + 1;
+        std::vector<double> slopes;
+        for (std::size_t i = 0; i < all_.size(); i += stride)
+            for (std::size_t j = 0; j < i; j += stride)
+                if (all_[i].first != all_[j].first)
+                    slopes.push_back((all_[i].second - all_[j].second) /
+                                     (all_[i].first - all_[j].first));
+        return slopes.empty() ? 0 : median(std::move(slopes));
+    }
+
+    std::vector<std::pair<double, double>> all_;
+};
+
+// With a wrong factor, decisions are the later the longer the replay lasts.
+void check_pace(std::vector<Doubt>& doubts, std::vector<Event> const& events, Axis const& axis)
+{
+    if (axis.factor() == 1) return;
+    Contradictions decisions;
+    Lateness lateness;
+    for (auto const& event : events) {
+        auto const change = runlog::phase_change_in(event);
+        if (!change) continue;
+        decisions.add(event.time);
+        auto const late = axis.signal(event.time) - change->time;
+        lateness.add(axis.at(event.time) / axis.factor(),
+                     FractionalSeconds(late).count() / axis.factor());
+    }
+    auto const drift = lateness.drift();
+    if (drift == 0) return;
+    doubts.push_back(
+        {std::nullopt, Bound::exact, "Clock and decisions differ",
+         fmt::format("the poller's events.jsonl of all sites: by clock.json, the delay "
+                     "of decisions changes steadily by {:.1f} real s {}. The factor of "
+                     "the clock was changed, or the poller was ever slower.",
+                     drift, span_text(decisions.when))});
 }
 
 // A step trains on whole blocks, or is skipped and trains none.
@@ -293,6 +362,7 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
         check_tokens(doubts, s, files);
     }
     check_missing_numbers(doubts, files);
+    check_pace(doubts, files.poller_events, timeline.axis);
     check_samples(doubts, files, timeline);
     return doubts;
 }

@@ -163,7 +163,7 @@ void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
         files.add_broken(log_name(files.run.sites[s].site, journal::Stream::signals),
                          samples.broken_lines[s]);
     files.wrong_samples.mixed = mixed_kinds(samples.averages, samples.regions);
-    files.receipts = std::move(samples.receipts);
+    files.wrong_samples.receipts = std::move(samples.receipts);
     files.averages = std::move(samples.averages);
     files.wrong_samples.faulty = std::move(samples.faults);
     if (samples.regions.empty()) return;

@@ -63,8 +63,8 @@ TEST_F(Samples, OfADecisionAreTheNewestOnes)
     files.trace_from_file = false;
     decide(2.1, 80);
     EXPECT_THAT(titles(), testing::Contains("Decisions and samples differ"));
-    files.receipts.resize(2);
-    auto& received = files.receipts[0][{"E"}];
+    files.wrong_samples.receipts.resize(2);
+    auto& received = files.wrong_samples.receipts[0][{"E"}];
     received = {{at(1), at(1.01)}, {at(2), at(2.05)}};
     EXPECT_THAT(titles(), testing::Contains("Decisions and samples differ"));
     received = {{at(1), at(1.01)}, {at(2), at(2.2)}};
