@@ -138,6 +138,37 @@ std::string figures_text(Account const& a)
     return text;
 }
 
+// The end of the last sample of a region, in seconds after `zero`.
+double samples_end(Account const& a, std::string const& region, Time zero)
+{
+    for (auto const& series : a.signals)
+        if (series.region.value == region && !series.points.empty()) {
+            auto const& last = series.points.back();
+            return FractionalSeconds(last.time + last.period.value_or(Millis{0}) - zero).count();
+        }
+    return 0;
+}
+
+// Says how much of always-on rests on samples that no commit fixes: whoever appends samples changes
+// it, and the percentages.
+std::string unfixed_always_on(Account const& a)
+{
+    std::string text;
+    for (auto const& scenario : a.always_on) {
+        auto const totals = a.always_on_cumulative.find(scenario.region);
+        if (totals == a.always_on_cumulative.end() || !scenario.wall_s) continue;
+        double const begin = totals->second.from_s;
+        double const end = begin + *scenario.wall_s * scenario.observed;
+        double const seconds =
+            end - std::max(begin, samples_end(*a.fixed, scenario.region, a.time_zero));
+        if (seconds >= 1)
+            text +=
+                fmt::format("; {:.0f} s of always-on in {} rest on samples that no commit fixes",
+                            seconds, scenario.region);
+    }
+    return text;
+}
+
 // Says which part of the bill no commit fixes.
 std::string tail_text(Account const& a)
 {
@@ -146,6 +177,7 @@ std::string tail_text(Account const& a)
     for (auto const& site : a.sites)
         text += (text.empty() ? "" : "; ") + site.id.value + ": " + text_of(*site.tail);
     text += "; in sum " + text_of(tail_of(a)) + " depend on lines that no commit fixes";
+    text += unfixed_always_on(a);
     if (!has_fixed_lines(a)) return text + ": that is the whole bill";
     return text + "; from the other lines alone: " + figures_text(*a.fixed);
 }

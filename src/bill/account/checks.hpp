@@ -56,9 +56,6 @@ struct Contradictions {
 inline constexpr double tolerance = energy::Tally::most_unknown;
 /// Slurm counts in whole seconds.
 inline constexpr Seconds rounding{1};
-/// The clocks of the nodes, of the controller, of the poller's machine and of the store differ by
-/// less.
-inline constexpr Seconds usual_difference{5};
 
 /// Returns a job as a text for people.
 [[nodiscard]] std::string job_text(JobTimeline const& job);
@@ -71,6 +68,8 @@ inline constexpr Seconds usual_difference{5};
 void check_steps(Doubts& doubts, SiteRecords const& r);
 /// Compares the jobs with each other, and with what poller and accounting say about them.
 void check_jobs(Doubts& doubts, SiteRecords const& r);
+/// Compares the samples with the times at which the pollers ran.
+void check_samples(Doubts& doubts, RunFiles const& files, Timeline const& timeline);
 /// Compares the clocks of poller, launcher and trainers.
 void check_clocks(Doubts& doubts, SiteRecords const& r);
 /// Compares jobs, events and steps with the commits, whose times come from the store's clock.

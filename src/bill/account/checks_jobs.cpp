@@ -120,6 +120,41 @@ void check_accounting(Doubts& doubts, SiteRecords const& r)
     }
 }
 
+// Whether a job held devices, whatever the answer says about its start. Slurm knows no start of a
+// job that was cancelled before it began.
+bool has_run(runlog::Accounting::Job const& job)
+{
+    bool const took_time = job.elapsed.value_or(Millis{0}) > Millis{0};
+    return took_time || job.consumed_j.value_or(0) > 0 || job.state == "COMPLETED" ||
+           job.state == "RUNNING" || job.state == "TIMEOUT";
+}
+
+// The accounting knows when a job that has run began, and answers nothing about the future.
+void check_answers(Doubts& doubts, SiteRecords const& r)
+{
+    Contradictions lacking;
+    Contradictions later;
+    for (auto const& event : r.poller) {
+        auto const answer = runlog::accounting_in(event);
+        if (!answer || event.site != r.site.site.value) continue;
+        for (auto const& job : answer->jobs) {
+            if (!job.started && has_run(job))
+                lacking.add({job.ended.value_or(event.time), event.time});
+            for (auto const& time : {job.started, job.ended})
+                if (time && *time > event.time + usual_difference) later.add({event.time, *time});
+        }
+    }
+    auto const add = [&](Contradictions const& wrong, Bound bound, char const* what) {
+        if (wrong.count > 0)
+            doubts.push_back({r.index, bound, "Answers of the accounting",
+                              fmt::format("{}: in the poller's events.jsonl, {} entries of jobs in "
+                                          "Slurm's answers, {}, {}. The file was changed.",
+                                          r.name(), wrong.count, span_text(wrong.when), what)});
+    };
+    add(lacking, Bound::uncertain, "have run and lack the time of their start");
+    add(later, Bound::exact, "have times after the answer");
+}
+
 // Adds up the time of steps that ended in `when` and for whose job `counts` is true.
 template <class Counts>
 FractionalSeconds time_of_steps(SiteRecords const& r, energy::Interval when, Counts const& counts)
@@ -195,6 +230,7 @@ void check_holds(Doubts& doubts, SiteRecords const& r)
 void check_jobs(Doubts& doubts, SiteRecords const& r)
 {
     check_accounting(doubts, r);
+    check_answers(doubts, r);
     check_ends(doubts, r);
     check_overlaps(doubts, r);
     for (auto const& job : r.timeline.jobs) check_suspended(doubts, r, job);

@@ -80,7 +80,7 @@ struct BrokenFile {
     BrokenLines lines;
 };
 
-/// Samples of the pollers that are not what they should be.
+/// Samples of the pollers that are not what they should be, and what shows it.
 struct WrongSamples {
     /// Those that contradict each other, or do not count. `text` and `other` are indices of the
     /// run's sites.
@@ -88,6 +88,12 @@ struct WrongSamples {
     /// Those that the trace lacks or has another value for, although the pollers replayed it. Only
     /// `region`, `count`, `from` and `to` are set.
     std::vector<samples::FaultySamples> unlike_trace;
+    /// Those of kind average at whose times the same region has none of kind marginal, although it
+    /// has others. Only `region`, `count`, `from` and `to` are set.
+    std::vector<samples::FaultySamples> mixed;
+    /// When the poller of each site received its marginal samples, in the order of run.sites. May
+    /// be empty.
+    std::vector<samples::ReceiptTimes> receipts{};
 };
 
 /// The content of a run's files.

@@ -92,12 +92,35 @@ class JobTimes {
 
   private:
     // A launcher may count in whole seconds. No job begins before it is submitted, or before its
-    // window opens. The poller's clock may be wrong, so the launcher's time comes first.
+    // window opens. The poller's clock may be slightly wrong, so the launcher's time comes first.
     [[nodiscard]] Time begin_of(Event const& event, JobChange const& change) const
     {
         auto const submitted = submitted_.find(change.job);
         Time const earliest = submitted != submitted_.end() ? submitted->second : opened_;
-        return std::max(earliest, change.at.value_or(event.time));
+        bool const is_known = change.at && !is_after_report(*change.at, event, change.job);
+        return std::max(earliest, is_known ? *change.at : event.time);
+    }
+
+    // Nobody reports a time that has not come yet. A report that seems to be earlier than the job's
+    // submission shows a clock that was set back.
+    [[nodiscard]] bool is_after_report(Time reported, Event const& event,
+                                       std::string const& job) const
+    {
+        auto const submitted = submitted_.find(job);
+        Time const at =
+            submitted != submitted_.end() ? std::max(submitted->second, event.time) : event.time;
+        return reported > at + usual_difference;
+    }
+
+    // Returns the time that the launcher reports, unless it is later than its report.
+    std::optional<Time> believed(JobTimeline& job, Event const& event,
+                                 std::optional<Time> const& reported, char const* what) const
+    {
+        if (!reported || !is_after_report(*reported, event, job.job)) return reported;
+        job.doubts.push_back("the poller's events.jsonl reports that job " + job.job + " " + what +
+                             " at a time after the report, from " + format_time(event.time) +
+                             " to " + format_time(*reported) + "; the bill has another source");
+        return std::nullopt;
     }
 
     // Returns the job of that id that begins nearest to `time`. A cluster that was set up again
@@ -134,14 +157,15 @@ class JobTimes {
             job->job = change.job;
         }
         job->begin = std::min(job->begin, at);
-        report_begin(*job, change);
+        report_begin(*job, event, change);
     }
 
-    void report_begin(JobTimeline& job, JobChange const& change) const
+    void report_begin(JobTimeline& job, Event const& event, JobChange const& change) const
     {
         if (auto const submitted = submitted_.find(change.job); submitted != submitted_.end())
             job.reported.submitted = job.reported.submitted.value_or(submitted->second);
-        if (change.at) job.reported.started = job.reported.started.value_or(*change.at);
+        auto const started = believed(job, event, change.at, "started");
+        if (started) job.reported.started = job.reported.started.value_or(*started);
     }
 
     // Returns the last job of that id that began until `time`.
@@ -161,7 +185,8 @@ class JobTimes {
         auto& known = job->reported;
         // A cancelled job has no time of the launcher.
         bool const is_end = change.type != JobChange::Type::cancelled;
-        if (is_end && change.at) known.ended = std::min(*change.at, event.time);
+        auto const ended = believed(*job, event, is_end ? change.at : std::nullopt, "ended");
+        if (ended) known.ended = std::min(*ended, event.time);
         if (is_end) known.gone = event.time;
         known.was_stopped = change.state != "COMPLETED" && change.state != "FAILED";
         if (!known.noticed) known.noticed = event.time;
@@ -191,7 +216,9 @@ class JobTimes {
     {
         auto const waits = waits_.find(change.job);
         if (waits == waits_.end()) return;
-        Time const at = std::max(waits->second, change.started.value_or(event.time));
+        bool const is_known =
+            change.started && !is_after_report(*change.started, event, change.job);
+        Time const at = std::max(waits->second, is_known ? *change.started : event.time);
         JobTimeline* next = nullptr;
         for (auto& job : jobs_)
             if (job.job == change.job && job.begin >= waits->second &&
@@ -201,6 +228,7 @@ class JobTimes {
             next = &jobs_.emplace_back(JobTimeline{.job = change.job, .begin = at});
         next->begin = std::min(next->begin, at);
         next->reported.started = at;
+        (void)believed(*next, event, change.started, "started again");
         waits_.erase(waits);
     }
 

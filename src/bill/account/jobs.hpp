@@ -12,6 +12,10 @@
 // trainer. The functions do no I/O.
 namespace curtail::account {
 
+/// The clocks of the nodes, of the controller, of the poller's machine and of the store differ by
+/// less.
+inline constexpr Seconds usual_difference{5};
+
 /// What the poller and the launcher reported about a job. Real times.
 struct JobReports {
     std::optional<Time> submitted{};  ///< by the poller
@@ -57,7 +61,8 @@ struct JobTimeline {
 ///
 /// A job has devices from the earlier of two times: the job's start as reported by the launcher,
 /// and the trainer's first event. Without a report, the poller's event `job-started` counts. No job
-/// begins before its submission. The job keeps the devices until the later of two times: the
+/// begins before its submission. A time that the launcher reports is no time if it is later than
+/// the event that reports it. The job keeps the devices until the later of two times: the
 /// trainer's exit, and the job's end as reported by the launcher. An end before the job's last
 /// event or step is no end.
 ///

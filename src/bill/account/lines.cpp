@@ -101,16 +101,47 @@ void check_digests(std::vector<Doubt>& doubts, std::size_t index, std::string co
            "have settings that do not fit their digest. They were changed later");
 }
 
-// The intensities that a poller may have known at `time`: those of samples of the last `max_age`.
-bool has_sample(RegionSeries const& series, Time time, Millis max_age, GramsPerKwh intensity)
-{
-    auto point = std::ranges::upper_bound(series.points, time, {}, &SamplePoint::time);
-    while (point != series.points.begin()) {
-        --point;
-        if (point->time < time - max_age) return false;
-        if (point->intensity == intensity) return true;
+// A poller decides with the newest sample that it has received. Samples that came after the
+// decision may count, too: they may be late.
+class KnownSamples {
+  public:
+    KnownSamples(RegionSeries const& series, std::map<Time, Time> const* received)
+        : series_(series), received_(received)
+    {
     }
-    return false;
+    // Whether a decision of `change`, logged at `logged`, can have had its intensity.
+    [[nodiscard]] bool explain(windows::PhaseChange const& change, Time logged,
+                               Millis max_age) const
+    {
+        auto point = std::ranges::upper_bound(series_.points, change.time, {}, &SamplePoint::time);
+        while (point != series_.points.begin()) {
+            --point;
+            if (point->time < change.time - max_age) return false;
+            if (point->intensity == change.intensity) return true;
+            if (point->intensity && was_known(*point, logged)) return false;
+        }
+        return false;
+    }
+
+  private:
+    [[nodiscard]] bool was_known(SamplePoint const& point, Time logged) const
+    {
+        if (received_ == nullptr) return true;
+        auto const found = received_->find(point.time);
+        return found != received_->end() && found->second <= logged;
+    }
+
+    RegionSeries const& series_;
+    std::map<Time, Time> const* received_;
+};
+
+// When the poller of a site received the samples of a region. Null if no sample says so.
+std::map<Time, Time> const* receipts_of(RunFiles const& files, std::size_t index,
+                                        RegionId const& region)
+{
+    if (index >= files.wrong_samples.receipts.size() || files.trace_from_file) return nullptr;
+    auto const found = files.wrong_samples.receipts[index].find(region);
+    return found != files.wrong_samples.receipts[index].end() ? &found->second : nullptr;
 }
 
 // A poller logs the samples with which it decides, and with each decision the intensity.
@@ -128,18 +159,19 @@ void check_decisions(std::vector<Doubt>& doubts, std::size_t index, std::string 
         if (series == files.trace.end() || series->points.empty() ||
             change->time > series->points.back().time + settings.signal_max_age)
             continue;
-        if (!has_sample(*series, change->time, settings.signal_max_age, *change->intensity))
-            wrong.add(change->time);
+        KnownSamples const known(*series, receipts_of(files, index, settings.region));
+        if (!known.explain(*change, event.time, settings.signal_max_age)) wrong.add(change->time);
     }
-    report(doubts, index, file, wrong, "Decisions and samples differ",
-           "name an intensity that signals.jsonl does not have for their time. One of the two "
-           "files lacks lines or was changed");
+    report(
+        doubts, index, file, wrong, "Decisions and samples differ",
+        "name an intensity that the newest sample of signals.jsonl then did not have. One of the "
+        "two files lacks lines or was changed");
 }
 
 // The events of a replay have two times. The poller logs a decision when its time on the signal's
 // clock has come, and most of them soon after.
 void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
-                 std::vector<Event> const& events, Axis const& axis)
+                 std::vector<Event> const& events, Axis const& axis, bool is_replay)
 {
     constexpr FractionalSeconds most_ahead{1};
     constexpr Millis most_late = std::chrono::hours{1};
@@ -154,11 +186,83 @@ void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string cons
         if (lateness > most_late) late.add(event.time);
         else has_punctual = true;
     }
-    constexpr char const* what =
-        "have a time on the signal's clock that does not fit clock.json. The file was changed";
+    char const* const what =
+        is_replay
+            ? "have a time on the signal's clock that does not fit clock.json. The file was changed"
+            : "have a time on the signal's clock that is later than the line. A clock was wrong, "
+              "or lines were changed";
     report(doubts, index, file, early, "Clock and decisions differ", what);
     if (!has_punctual && axis.factor() != 1)
         report(doubts, index, file, late, "Clock and decisions differ", what);
+}
+
+double median(std::vector<double> values)
+{
+    auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+// How late decisions were logged, in real seconds, against the time in the replay.
+class Lateness {
+  public:
+    void add(double time, double late) { all_.emplace_back(time, late); }
+    // Returns by how much the lateness grows or shrinks from the first decision to the last, if
+    // that is far more than it varies. A pause of the poller makes a few decisions late; a median
+    // leaves them out. 0: the clock fits.
+    [[nodiscard]] double drift() const
+    {
+        constexpr std::size_t enough = 8;
+        constexpr double least = 2;
+        if (all_.size() < enough) return 0;
+        auto const slope = median_slope();
+        std::vector<double> levels, deviations;
+        for (auto const& [time, late] : all_) levels.push_back(late - slope * time);
+        for (auto const level : levels) deviations.push_back(std::abs(level - median(levels)));
+        auto const [first, last] = std::ranges::minmax(all_);
+        auto const change = slope * (last.first - first.first);
+        return std::abs(change) > std::max(least, 4 * median(deviations)) ? change : 0;
+    }
+
+  private:
+    [[nodiscard]] double median_slope() const
+    {
+        constexpr std::size_t most = 500;
+        auto const stride = all_.size() / most + 1;
+        std::vector<double> slopes;
+        for (std::size_t i = 0; i < all_.size(); i += stride)
+            for (std::size_t j = 0; j < i; j += stride)
+                if (all_[i].first != all_[j].first)
+                    slopes.push_back((all_[i].second - all_[j].second) /
+                                     (all_[i].first - all_[j].first));
+        return slopes.empty() ? 0 : median(std::move(slopes));
+    }
+
+    std::vector<std::pair<double, double>> all_;
+};
+
+// With a wrong factor, decisions are the later the longer the replay lasts.
+void check_pace(std::vector<Doubt>& doubts, std::vector<Event> const& events, Axis const& axis)
+{
+    if (axis.factor() == 1) return;
+    Contradictions decisions;
+    Lateness lateness;
+    for (auto const& event : events) {
+        auto const change = runlog::phase_change_in(event);
+        if (!change) continue;
+        decisions.add(event.time);
+        auto const late = axis.signal(event.time) - change->time;
+        lateness.add(axis.at(event.time) / axis.factor(),
+                     FractionalSeconds(late).count() / axis.factor());
+    }
+    auto const drift = lateness.drift();
+    if (drift == 0) return;
+    doubts.push_back(
+        {std::nullopt, Bound::exact, "Clock and decisions differ",
+         fmt::format("the poller's events.jsonl of all sites: by clock.json, the delay "
+                     "of decisions changes steadily by {:.1f} real s {}. The factor of "
+                     "the clock was changed, or the poller was ever slower.",
+                     drift, span_text(decisions.when))});
 }
 
 // A step trains on whole blocks, or is skipped and trains none.
@@ -252,12 +356,14 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
         check_numbers(doubts, s, poller_file, poller);
         check_digests(doubts, s, poller_file, poller);
         check_digests(doubts, s, trainer_file, files.sites[s].events);
-        check_clock(doubts, s, poller_file, poller, timeline.axis);
+        check_clock(doubts, s, poller_file, poller, timeline.axis, files.clock.has_value());
         check_decisions(doubts, s, poller_file, poller, files, timeline.sites[s]);
         check_windows(doubts, s, poller_file, poller);
         check_tokens(doubts, s, files);
     }
     check_missing_numbers(doubts, files);
+    check_pace(doubts, files.poller_events, timeline.axis);
+    check_samples(doubts, files, timeline);
     return doubts;
 }
 

@@ -83,6 +83,27 @@ std::vector<samples::FaultySamples> unlike_trace(std::vector<RegionSeries> const
     return all;
 }
 
+// Returns which average samples have no marginal one of their time beside them, although their
+// region has marginal samples: their kind may have been changed.
+std::vector<samples::FaultySamples> mixed_kinds(std::vector<RegionSeries> const& averages,
+                                                std::vector<RegionSeries> const& marginals)
+{
+    std::vector<samples::FaultySamples> all;
+    for (auto const& series : averages) {
+        auto const* marginal = find_region(marginals, series.region);
+        if (marginal == nullptr) continue;
+        samples::FaultySamples mixed{.region = series.region};
+        for (auto const& point : series.points) {
+            if (std::ranges::binary_search(marginal->points, point.time, {}, &SamplePoint::time))
+                continue;
+            if (mixed.count++ == 0) mixed.from = point.time;
+            mixed.to = point.time;
+        }
+        if (mixed.count > 0) all.push_back(mixed);
+    }
+    return all;
+}
+
 // The regions of a trace in which no site is or was.
 std::vector<RegionId> other_regions(RunFiles const& files, std::vector<SiteLogs> const& logs,
                                     std::vector<RegionSeries> const& trace)
@@ -141,6 +162,8 @@ void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
     for (std::size_t s = 0; s < samples.broken_lines.size(); ++s)
         files.add_broken(log_name(files.run.sites[s].site, journal::Stream::signals),
                          samples.broken_lines[s]);
+    files.wrong_samples.mixed = mixed_kinds(samples.averages, samples.regions);
+    files.wrong_samples.receipts = std::move(samples.receipts);
     files.averages = std::move(samples.averages);
     files.wrong_samples.faulty = std::move(samples.faults);
     if (samples.regions.empty()) return;

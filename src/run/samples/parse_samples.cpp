@@ -240,6 +240,7 @@ SampleFile parse_samples(std::span<SampleText const> texts)
     std::vector<RegionId> order;
     std::map<std::pair<RegionId, SignalType>, Series> all;
     SampleFile file;
+    file.receipts.resize(texts.size());
     for (std::size_t t = 0; t < texts.size(); ++t)
         file.broken_lines.push_back(
             read_lines(texts[t].text, [&](std::string_view one) -> std::optional<Time> {
@@ -247,6 +248,8 @@ SampleFile parse_samples(std::span<SampleText const> texts)
                 if (!line || !is_one_of(line->region, texts[t].regions)) return std::nullopt;
                 if (std::ranges::find(order, line->region) == order.end())
                     order.push_back(line->region);
+                if (line->received && line->type == SignalType::marginal)
+                    file.receipts[t][line->region].try_emplace(line->point.time, *line->received);
                 all[{line->region, line->type}].add(t, *line, texts[t].received);
                 return line->point.time;
             }));

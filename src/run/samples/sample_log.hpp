@@ -73,6 +73,9 @@ struct FaultySamples {
     friend bool operator==(FaultySamples const&, FaultySamples const&) = default;
 };
 
+/// When marginal samples were received, by region and by the time of the sample.
+using ReceiptTimes = std::map<RegionId, std::map<Time, Time>>;
+
 /// The samples in a file.
 struct SampleFile {
     std::vector<RegionSeries> regions;   ///< the samples of kind `marginal`, by region in the order
@@ -83,6 +86,7 @@ struct SampleFile {
     std::int64_t estimated{0};           ///< how many of these the provider marked as estimated
     std::vector<FaultySamples> faults;   ///< in order of regions, kinds and texts
     std::vector<BrokenLines> broken_lines;  ///< the skipped lines of each text, in their order
+    std::vector<ReceiptTimes> receipts;     ///< of each text, in their order
 };
 
 /// A range of times, with both ends.

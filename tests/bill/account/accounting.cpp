@@ -76,6 +76,38 @@ TEST_F(AccountedJobs, HaveTheLengthOfTheNewestAnswer)
     EXPECT_THAT(titles(), testing::IsEmpty());
 }
 
+TEST_F(AccountedJobs, ThatHaveRunHaveAStart)
+{
+    auto hidden = job("9", 5, 6);
+    hidden.erase("started");
+    answer(9, {job("1", 0, 2.5), hidden});
+    EXPECT_THAT(titles(), testing::ElementsAre("Answers of the accounting"));
+    EXPECT_TRUE(
+        has_note("EAST: in the poller's events.jsonl, 1 entries of jobs in Slurm's answers, "
+                 "from 2026-03-01T06:00:00Z to 2026-03-01T09:00:00Z, have run and lack"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+}
+
+TEST_F(AccountedJobs, ThatWereCancelledBeforeTheyBeganHaveNone)
+{
+    auto cancelled = job("9", 5, 6);
+    cancelled.set("started", json::Value());
+    cancelled.set("state", "CANCELLED");
+    cancelled.set("elapsed_s", 0);
+    auto waiting = cancelled;
+    waiting.set("state", "PENDING");
+    waiting.set("ended", json::Value());
+    answer(9, {job("1", 0, 2.5), cancelled, waiting});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+TEST_F(AccountedJobs, HaveNoTimesAfterTheAnswer)
+{
+    answer(2.6, {job("1", 0, 2.5), job("9", 5, 6)});
+    EXPECT_THAT(titles(), testing::Contains("Answers of the accounting"));
+    EXPECT_TRUE(has_note("have times after the answer"));
+}
+
 // A requeued job, or one that a script runs twice, has two trainers under one number.
 TEST_F(AccountedJobs, WithTwoTrainersAreBilledTogether)
 {
@@ -100,6 +132,39 @@ TEST_F(AccountedJobs, ThatWereSuspendedForLongerThanThePollerSawAreBilledTooHigh
     poller(1.2, "job-state", "EAST", {{"job", "1"}, {"state", "SUSPENDED"}});
     poller(1.5, "job-state", "EAST", {{"job", "1"}, {"state", "RUNNING"}});
     EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+// EAST's steps are metered with 2 kW. By the bill, the job has 3.4 kWh.
+TEST_F(AccountedJobs, HaveTheEnergyOfSlurmIfTheBillUsesMeters)
+{
+    auto& steps = files.sites[0].metrics;
+    steps.insert(steps.begin(), test::step(0.5, {900}, 0, 0));
+    files.run.sites[0].meter = config::Meter{true, {}};
+    auto metered = job("1", 0, 2.5);
+    metered.set("consumed_j", 3.4 * 3.6e6);
+    answer(9, {metered});
+    auto const meter = [&](double watts) {
+        for (auto& step : steps) step.metered_j = watts * step.duration.count();
+    };
+    meter(2000);
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    meter(1650);
+    EXPECT_THAT(titles(), testing::ElementsAre("Meters differ"));
+    EXPECT_TRUE(has_note("EAST: by energy_j of metrics.jsonl, 1 jobs drew"));
+    EXPECT_TRUE(has_note("from 2026-03-01T00:00:00Z to 2026-03-01T02:30:00Z"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+// The node has all of the devices in it.
+TEST_F(AccountedJobs, HaveNoLessEnergyThanTheirDevices)
+{
+    auto metered = job("1", 0, 2.5);
+    metered.set("consumed_j", 1.5 * 3.6e6);
+    answer(9, {metered});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    for (auto& step : files.sites[0].metrics) step.metered_j = 2000 * step.duration.count();
+    EXPECT_THAT(titles(), testing::ElementsAre("Meters differ"));
+    EXPECT_TRUE(has_note("devices alone"));
 }
 
 // 0.4 kW for an hour, and 2 kW for 1.5 h.

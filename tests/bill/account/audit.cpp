@@ -226,6 +226,20 @@ TEST(Audit, KnowsTheCarbonOfFixedLinesThatEndEarlier)
                                    HasSubstr(" kg CO2, "), Not(HasSubstr("unknown amount")))));
 }
 
+// Who appends samples makes always-on longer: the tail says by how much.
+TEST(Audit, NamesAlwaysOnOfSamplesThatNoCommitFixes)
+{
+    auto files = small_run();
+    auto fixed = files;
+    files.fixed = std::make_shared<RunFiles const>(fixed);
+    EXPECT_THAT(texts(account_of(files), "tail"), testing::Each(Not(HasSubstr("rest on samples"))));
+    fixed.trace[0].points.resize(1);
+    files.fixed = std::make_shared<RunFiles const>(fixed);
+    EXPECT_THAT(texts(account_of(files), "tail"),
+                testing::ElementsAre(
+                    HasSubstr("; 3600 s of always-on in E rest on samples that no commit fixes")));
+}
+
 TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)
 {
     auto const account = account_of(small_run());

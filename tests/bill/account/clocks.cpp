@@ -47,6 +47,30 @@ TEST_F(Clocks, ThatAgreeRaiseNoDoubt)
     EXPECT_EQ(bound(), Bound::exact);
 }
 
+// What is reported has happened: a later time is a forgery, and must not make a job shorter.
+TEST_F(Clocks, HaveNoTimesAfterTheLineThatReportsThem)
+{
+    report(0, 2.5);
+    auto const clean = files;
+    auto const forge = [&](char const* type, char const* key, double hours) {
+        files = clean;
+        for (auto& e : files.poller_events)
+            if (e.site == "EAST" && e.type == type) e.details.set(key, format_time(at(hours)));
+        std::erase_if(files.sites[0].events, [](Event const& e) { return e.time < at(0.5); });
+        (void)titles();
+    };
+    forge("job-started", "started", 0);
+    EXPECT_FALSE(has_note("after the report"));
+    auto const held = seconds(0, energy::PowerState::starting);
+    forge("job-started", "started", 0.4);
+    EXPECT_TRUE(
+        has_note("EAST: the poller's events.jsonl reports that job 1 started at a time after "
+                 "the report, from 2026-03-01T00:06:00Z to 2026-03-01T00:24:00Z"));
+    EXPECT_DOUBLE_EQ(seconds(0, energy::PowerState::starting), held - 360) << "the report's time";
+    forge("job-ended", "ended", 2.7);
+    EXPECT_TRUE(has_note("job 1 ended at a time after the report"));
+}
+
 TEST_F(Clocks, OfATrainerThatIsAheadForAWholeJobMakeItsBillUncertain)
 {
     report(0, 2.1);

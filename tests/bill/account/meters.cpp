@@ -55,7 +55,9 @@ TEST_F(Meters, ReplaceTheModelIfTheSiteFileSaysWhatTheyCover)
     auto const modelled = kwh();
     files.run.sites[0].meter = config::Meter{true, {}};
     EXPECT_DOUBLE_EQ(kwh(), modelled - 1.5);
-    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_THAT(titles(), testing::ElementsAre("Meter")) << "a fact";
+    EXPECT_TRUE(has_note("is 1 kW on average, and the site file has 2 kW, from 2026-"));
+    EXPECT_EQ(bound(), Bound::exact);
     EXPECT_THAT(line(), HasSubstr("the bill uses it, it covers the node"));
     files.run.sites[0].meter = config::Meter{false, Watts{300}};
     EXPECT_DOUBLE_EQ(kwh(), modelled - 1.5 + 0.45);
@@ -100,11 +102,11 @@ TEST_F(Meters, ThatAreConstantOrNegativeAreSaidToBe)
     auto& steps = files.sites[0].metrics;
     steps.clear();
     for (int i = 0; i < 60; ++i) steps.push_back(step(0.5 + (i + 1) / 40.0, {900}, 90, i + 1));
-    for (auto& step : steps) step.metered_j = 90'000;
+    for (auto& step : steps) step.metered_j = 180'000;
     EXPECT_THAT(titles(), testing::ElementsAre("Meter"));
-    EXPECT_TRUE(has_note("is 90000 J in each step"));
+    EXPECT_TRUE(has_note("is 180000 J in each step"));
     for (std::size_t i = 0; i < steps.size(); ++i)
-        steps[i].metered_j = 90'000 + static_cast<double>(i);
+        steps[i].metered_j = 180'000 + static_cast<double>(i);
     EXPECT_THAT(titles(), testing::IsEmpty());
     steps[7].metered_j = -5;
     EXPECT_THAT(titles(), testing::ElementsAre("Meter"));

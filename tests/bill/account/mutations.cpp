@@ -341,6 +341,27 @@ TEST_F(Mutations, OfTheClockAreMarked)
     }
 }
 
+// A slightly wrong factor leaves each decision in its hour, and makes them ever later.
+TEST_F(Mutations, OfTheClocksPaceAreMarked)
+{
+    local_run_.keep_local(run_.content());
+    auto const clean = bill(local_run_).value();
+    auto const file = local_folder_ / "clock.json";
+    auto clock = *json::parse(read_file(file).value(), "clock").value().as_object();
+    constexpr Millis earlier{12'000};
+    clock.set("factor", clock.number_at("factor").value() * 0.95);
+    clock.set("real_origin", format_time(clock.time_at("real_origin").value() - earlier));
+    std::filesystem::remove(file);
+    ASSERT_TRUE(write_file(file, json::to_string(clock)));
+    auto const changed = bill(local_run_).value();
+    EXPECT_NE(changed.figures, clean.figures);
+    EXPECT_THAT(clean.account.notes,
+                testing::Not(testing::Contains(testing::Key("Clock and decisions differ"))));
+    EXPECT_THAT(changed.account.notes,
+                testing::Contains(testing::Pair("Clock and decisions differ",
+                                                testing::HasSubstr("changes steadily by"))));
+}
+
 // Whoever can write a site's part of the store can replace its closing.
 TEST_F(Mutations, OfClosingsChangeNoFigureWithoutAMark)
 {

@@ -161,6 +161,24 @@ TEST_F(Signal, SamplesThatDifferFromTheReplayedTraceAreNoted)
                                                           "signals.jsonl, from 2026-01-11"))));
 }
 
+// Kinds never mix in a sum, so a changed kind takes a sample away.
+TEST_F(Signal, SamplesWithAChangedKindAreNoted)
+{
+    auto const clean = account({});
+    auto const file = folder_ / "poller/sites/SPP_TX/signals.jsonl";
+    auto text = read_file(file).value();
+    auto const line = text.find("2026-01-11T17:05:00");
+    std::string const kind = "marginal";
+    text.replace(text.find(kind, line), kind.size(), "average");
+    ASSERT_TRUE(write_file(file, text));
+    auto const changed = account({});
+    auto const note = testing::Pair(
+        "Two kinds of samples",
+        HasSubstr("SPP_TX poller signals.jsonl: 1 samples of SPP_TX, from 2026-01-11T17:05:00Z"));
+    EXPECT_THAT(clean.notes, testing::Not(testing::Contains(testing::Key("Two kinds of samples"))));
+    EXPECT_THAT(changed.notes, testing::Contains(note));
+}
+
 TEST_F(Signal, ThatProbablyHasAnotherUnitIsHintedAt)
 {
     auto const hints = [&](std::vector<double> const& values) {
