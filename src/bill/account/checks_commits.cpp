@@ -76,16 +76,29 @@ void check_writers(Doubts& doubts, SiteRecords const& r, Chain const& commits)
 void check_named_commits(Doubts& doubts, SiteRecords const& r, Chain const& commits)
 {
     Differences found;
+    Contradictions later;
+    std::int64_t greatest = 0;
     for (auto const& event : r.files.events) {
         auto const number = event.integer("commit");
-        if (!number || *number < 1 || *number > std::ssize(commits) ||
-            event.time + usual_difference < commits.front().time)
+        if (!number || *number < 1 || event.time + usual_difference < commits.front().time)
             continue;
+        if (*number > std::ssize(commits)) {
+            later.add(event.time);
+            greatest = std::max(greatest, *number);
+            continue;
+        }
         auto const& commit = commits[static_cast<std::size_t>(*number - 1)];
         found.add(commit.time - event.time, commit.time);
     }
     found.report(doubts, r, commits.size(), "Events before their commits",
                  "events.jsonl names commits before they were made");
+    if (later.count > 0)
+        doubts.push_back(
+            {r.index, Bound::exact, "Commits are missing",
+             fmt::format("{}: {} events in events.jsonl, {}, name commits up to {}, and the newest "
+                         "one in the store is {}. The store lacks commits, or the run went on "
+                         "while this report was made: make it again.",
+                         r.name(), later.count, span_text(later.when), greatest, commits.size())});
 }
 
 // curtail-store makes the first commit of a fork before any job of the fork begins.

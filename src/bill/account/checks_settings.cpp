@@ -22,6 +22,10 @@ void check_site_file(Doubts& doubts, SiteRecords const& r)
     if (!settings.problem.empty())
         add(Bound::uncertain, "Unusable settings",
             settings.problem + ". The bill has the settings before.");
+    if (!settings.contradiction.empty())
+        add(Bound::uncertain, "Settings of poller and trainer differ",
+            settings.contradiction +
+                ", differ from those that the poller logged. The bill has those of the poller.");
     for (std::size_t i = 1; i < settings.all.size(); ++i)
         add(Bound::exact, "Settings have changed",
             fmt::format("{} changed at {}. The bill has each value while it was in force.",

@@ -135,6 +135,8 @@ struct RunFiles {
     std::optional<Recalculation> recalculation;  ///< set if this is a second bill
     /// The same run for a second bill. Null if nobody asked for one.
     std::shared_ptr<RunFiles const> recalculated;
+    /// The sites without work in the model whose logs commits name, and that `run` does not have.
+    std::vector<SiteId> unlisted_sites{};
     bool clock_differs{false};  ///< the local clock.json differs from the clock in the journals
     std::optional<Digest> run_digest;  ///< docs/formats-journal.md; empty if not read whole
     /// The same with only those lines of the sites' logs that the chain of commits fixes. Null if

@@ -24,10 +24,25 @@ std::vector<std::pair<Time, runlog::Configuration>> configurations(
     return found;
 }
 
+std::vector<std::string> site_files_in(json::Object const& run_file)
+{
+    std::vector<std::string> names;
+    auto const* value = run_file.find("sites");
+    auto const* list = value != nullptr ? value->as_array() : nullptr;
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+        if (auto const* name = (*list)[i].as_text()) names.push_back(*name);
+    return names;
+}
+
 PaceInForce present_pace(config::Run const& run)
 {
-    return {Time::min(), run.training.batch_tokens, run.training.step_at_least,
-            run.reference().site};
+    PaceInForce pace{Time::min(), run.training.batch_tokens, run.training.step_at_least,
+                     run.reference().site};
+    auto const text = run.files.empty() ? std::string() : run.files.front().text;
+    auto const parsed = json::parse(text, "run file", json::Dialect::comments);
+    auto const* file = parsed ? parsed->as_object() : nullptr;
+    if (file != nullptr) pace.site_files = site_files_in(*file);
+    return pace;
 }
 
 // The pace that a logged run file states. Empty if the text is no run file.
@@ -47,8 +62,11 @@ std::optional<PaceInForce> pace_in(std::string const& text, Time from, config::R
     if (!(batch >= 1 && batch <= 1e15 && least >= 0 && least <= 1e9)) return std::nullopt;
     auto reference = file->text_at("reference_site");
     if (reference.empty()) reference = run.sites.front().site.value;
-    return PaceInForce{
-        from, {static_cast<std::int64_t>(batch)}, FractionalSeconds{least}, {std::move(reference)}};
+    return PaceInForce{from,
+                       {static_cast<std::int64_t>(batch)},
+                       FractionalSeconds{least},
+                       {std::move(reference)},
+                       site_files_in(*file)};
 }
 
 // The element of `all`, which is in order of time, that was in force at `time`.
@@ -107,6 +125,23 @@ void add_site(LoggedSettings& settings, runlog::Configuration::File const& file,
     else all.push_back({all.empty() ? Time::min() : time, std::move(*site)});
 }
 
+// Compares a site file as a trainer read it at its start with those of the poller. The poller may
+// see a change of the file a little later.
+void compare(LoggedSettings& settings, runlog::Configuration::File const& file, Time time,
+             SiteId const& id)
+{
+    auto const site = config::parse_site(file.text, file.name);
+    if (!site || site->site != id || settings.all.empty() || !settings.contradiction.empty())
+        return;
+    auto const& all = settings.all;
+    auto const what = differences(settings.at(time), *site);
+    auto const next = std::ranges::upper_bound(all, time, {}, &SettingsInForce::from);
+    bool const is_next = next != all.end() && differences(next->site, *site).empty();
+    if (!what.empty() && !is_next)
+        settings.contradiction =
+            what + " of " + printable(file.name) + ", as a trainer read it at " + format_time(time);
+}
+
 }  // namespace
 
 config::Site const& LoggedSettings::at(Time time) const { return in_force_at(all, time).site; }
@@ -126,12 +161,17 @@ LoggedSettings logged_settings(config::Run const& run, config::Site const& prese
                                std::vector<runlog::Event> const& own)
 {
     LoggedSettings settings;
-    auto logged = configurations(poller, present.site);
-    if (logged.empty()) logged = configurations(own, present.site);
-    for (auto const& [time, configuration] : logged) {
+    auto const of_poller = configurations(poller, present.site);
+    auto const of_trainers = configurations(own, present.site);
+    auto const add = [&](Time time, runlog::Configuration const& configuration) {
         add_pace(settings, configuration.files.front(), time, run);
         add_site(settings, configuration.files.back(), time, present.site);
-    }
+    };
+    for (auto const& [time, configuration] : of_trainers)
+        if (of_poller.empty() || time < of_poller.front().first) add(time, configuration);
+    for (auto const& [time, configuration] : of_poller) add(time, configuration);
+    for (auto const& [time, configuration] : of_trainers)
+        compare(settings, configuration.files.back(), time, present.site);
     if (settings.all.empty()) settings.all.push_back({Time::min(), present});
     if (settings.paces.empty()) settings.paces.push_back(present_pace(run));
     return settings;
@@ -153,6 +193,10 @@ std::string differences(config::Site const& a, config::Site const& b)
     names.add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
     names.add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
     names.add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");
+    // They bound the end of a job that nobody reported.
+    names.add(a.launch.time_limit != b.launch.time_limit, "launcher.time_limit");
+    names.add(a.launch.grace != b.launch.grace, "launcher.grace_s");
+    names.add(a.permission_lifetime != b.permission_lifetime, "permission_lifetime_s");
     return names.take();
 }
 
@@ -162,6 +206,8 @@ std::string differences(PaceInForce const& a, PaceInForce const& b)
     names.add(a.batch_tokens != b.batch_tokens, "training.batch_tokens");
     names.add(a.step_at_least != b.step_at_least, "training.step_at_least_s");
     names.add(a.reference_site != b.reference_site, "reference_site");
+    bool const both_name_sites = !a.site_files.empty() && !b.site_files.empty();
+    names.add(both_name_sites && a.site_files != b.site_files, "sites");
     return names.take();
 }
 

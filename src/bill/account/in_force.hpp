@@ -20,6 +20,9 @@ struct PaceInForce {
     Tokens batch_tokens;
     FractionalSeconds step_at_least;
     SiteId reference_site;
+    /// The files of the sites, as the run file names them; empty if it does not. Their order
+    /// decides which site is the reference if none is named.
+    std::vector<std::string> site_files{};
 };
 
 /// A site's settings over time, as the logs of its poller or its trainers have them.
@@ -40,9 +43,11 @@ struct LoggedSettings {
 
     std::string file{};     ///< name of the last logged site file
     std::string problem{};  ///< which logged settings cannot be used, and why; for people
+    /// Where the trainers' log has other settings than the poller's; for people.
+    std::string contradiction{};
 };
 
-/// Finds the settings of a site in the events of its poller. A site without a poller has those of
+/// Finds the settings of a site in the events of its poller. Before these begin, it has those of
 /// its trainers, `own`. `run` and `present`, one of its sites, are the settings today.
 [[nodiscard]] LoggedSettings logged_settings(config::Run const& run, config::Site const& present,
                                              std::vector<runlog::Event> const& poller,

@@ -362,6 +362,13 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
         check_tokens(doubts, s, files);
     }
     check_missing_numbers(doubts, files);
+    for (auto const& site : files.unlisted_sites)
+        doubts.push_back(
+            {std::nullopt, Bound::at_least, "A site is not in the run file",
+             fmt::format("commits, {}, name logs of {}, which the run file does not list. Its "
+                         "energy is not in the bill.",
+                         span_text({files.commits.front().time, files.commits.back().time}),
+                         printable(site.value))});
     check_pace(doubts, files.poller_events, timeline.axis);
     check_samples(doubts, files, timeline);
     return doubts;

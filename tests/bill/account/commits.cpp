@@ -75,6 +75,28 @@ TEST_F(Commits, ThatALogNamesTooEarlyMakeTheBillUncertain)
     EXPECT_EQ(bound(), Bound::uncertain);
 }
 
+TEST_F(Commits, ThatTheStoreLacksHaveANote)
+{
+    add_event(1.25, "adopted", 7);
+    add_event(1.5, "adopted", 8);
+    EXPECT_THAT(titles(), testing::ElementsAre("Commits are missing"));
+    EXPECT_TRUE(
+        has_note("EAST: 2 events in events.jsonl, from 2026-03-01T01:15:00Z to "
+                 "2026-03-01T01:30:00Z, name commits up to 8, and the newest one in the "
+                 "store is 2."));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+TEST_F(Commits, ThatNameLogsOfASiteOutsideTheRunFileMakeTheBillALowerBound)
+{
+    files.unlisted_sites = {{"NORTH"}};
+    EXPECT_THAT(titles(), testing::ElementsAre("A site is not in the run file"));
+    EXPECT_TRUE(
+        has_note("commits, from 2026-03-01T00:00:00Z to 2026-03-01T03:00:00Z, name logs "
+                 "of NORTH, which the run file does not list"));
+    EXPECT_EQ(bound(), Bound::at_least);
+}
+
 TEST_F(Commits, OfAForkAreOlderThanItsJobs)
 {
     files.spec = protocol::RunSpec{};

@@ -40,6 +40,18 @@ class SettingsInForceTest : public test::CheckedRun {
                 east.window.open_below.value, east.window.close_above.value),
             run_file);
     }
+    // Lets a trainer of EAST log what the poller has logged last, at hour `hour`.
+    void move_to_trainer(double hour)
+    {
+        auto& events = files.poller_events;
+        auto last = std::prev(events.end());
+        while (last->type != "configuration") --last;
+        auto moved = *last;
+        events.erase(last);
+        moved.time = at(hour);
+        auto& own = files.sites[0].events;
+        own.insert(std::ranges::upper_bound(own, moved.time, {}, &Event::time), moved);
+    }
     // Whether the report says this about the run, in its tables or on its page.
     testing::AssertionResult says(std::string const& sentence)
     {
@@ -74,6 +86,43 @@ TEST_F(SettingsInForceTest, AreThoseOfTheBillAndTheFileIsShownAsADifference)
     files.uses_present_settings = true;
     EXPECT_THAT(titles(), testing::IsEmpty());
     EXPECT_GT(kwh(), 2 * before);
+}
+
+TEST_F(SettingsInForceTest, AreThoseOfATrainerBeforeThePollersBegin)
+{
+    (void)titles();
+    auto const before = kwh();
+    log(0.1, 400, 3000);
+    move_to_trainer(0.1);
+    log(1, 400, 2000);
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
+    EXPECT_NEAR(kwh(), before + 0.5, 1e-9) << "from 0:30 to 1:00";
+}
+
+TEST_F(SettingsInForceTest, ThatATrainerReadOtherwiseMakeTheBillUncertain)
+{
+    log(0.2, 400, 9000);
+    move_to_trainer(0.2);
+    log(0.1, 400, 2000);
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings of poller and trainer differ"));
+    EXPECT_TRUE(
+        has_note("EAST: power of east.json, as a trainer read it at "
+                 "2026-03-01T00:12:00Z, differ from those that the poller logged"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+    log(0.25, 400, 9000);  // the poller sees the change at its next poll
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Settings of poller and trainer differ")));
+}
+
+TEST_F(SettingsInForceTest, OfTheLauncherAndTheOrderOfSitesAreCompared)
+{
+    files.run.files = {{"run.json", R"({"sites": ["west.json", "east.json"]})", {}}};
+    log(0.1, 400, 2000, "EAST",
+        R"({"training": {"batch_tokens": 900}, "sites": ["east.json", "west.json"]})");
+    files.run.sites[0].launch.time_limit = "01:00:00";
+    files.run.sites[0].launch.grace = Millis{1000};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings differ", "Settings differ"));
+    EXPECT_TRUE(has_note("EAST: launcher.time_limit, launcher.grace_s of the present site file"));
+    EXPECT_TRUE(has_note("EAST: sites of the present run file differ"));
 }
 
 // EAST trains from 0:30 to 2:00.
