@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 
 #include "base/core/clock_file.hpp"
 #include "base/core/digest.hpp"
@@ -153,19 +152,6 @@ Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named
     return {};
 }
 
-// Sites whose logs the commits name, and that `run` does not have.
-std::vector<SiteId> unlisted_sites(config::Run const& run, CommitList const& chain)
-{
-    std::set<SiteId> sites;
-    for (auto const& [stream, pieces] : chain.named)
-        if (run.find_site(stream.first) == nullptr) sites.insert(stream.first);
-    // The model has work of these, which Account::unlogged names.
-    for (auto const& commit : chain.commits)
-        for (auto const& part : commit.contributions)
-            if (part.included && part.tokens > Tokens{}) sites.erase(part.site);
-    return {sites.begin(), sites.end()};
-}
-
 // Reads run.json and the commits, if there is a store.
 Result<CommitList> read_chain(RunFiles& files, std::shared_ptr<store::ObjectStore> const& store,
                               chain::CacheSettings const& cache)
@@ -176,7 +162,6 @@ Result<CommitList> read_chain(RunFiles& files, std::shared_ptr<store::ObjectStor
     auto chain = read_commits(objects);
     if (!chain) return chain;
     files.commits = chain->commits;
-    files.unlisted_sites = unlisted_sites(files.run, *chain);
     auto const run_json = objects.record(protocol::run_name);
     if (!run_json) return tl::unexpected(run_json.error());
     if (!*run_json) return chain;
@@ -235,7 +220,6 @@ std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
     auto fixed = std::make_shared<RunFiles>();
     fixed->run = files.run;
     fixed->commits = files.commits;
-    fixed->unlisted_sites = files.unlisted_sites;
     fixed->spec = files.spec;
     std::vector<SiteLogs> parts;
     parts.reserve(logs.size());

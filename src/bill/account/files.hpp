@@ -61,9 +61,10 @@ struct CommitSummary {
     std::int64_t round{};      ///< number of the round that is in progress after the commit
     Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
-    Time time;        ///< real time
-    Digest model{};   ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
-    SiteId writer{};  ///< the site whose process wrote the commit
+    Time time;                     ///< real time
+    Digest model{};                ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
+    SiteId writer{};               ///< the site whose process wrote the commit
+    std::vector<SiteId> logged{};  ///< the sites whose logs the commit names
 };
 
 /// A run's commits, and the terms that the newest one states.
@@ -135,8 +136,6 @@ struct RunFiles {
     std::optional<Recalculation> recalculation;  ///< set if this is a second bill
     /// The same run for a second bill. Null if nobody asked for one.
     std::shared_ptr<RunFiles const> recalculated;
-    /// The sites without work in the model whose logs commits name, and that `run` does not have.
-    std::vector<SiteId> unlisted_sites{};
     bool clock_differs{false};  ///< the local clock.json differs from the clock in the journals
     std::optional<Digest> run_digest;  ///< docs/formats-journal.md; empty if not read whole
     /// The same with only those lines of the sites' logs that the chain of commits fixes. Null if

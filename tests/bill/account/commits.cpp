@@ -89,10 +89,10 @@ TEST_F(Commits, ThatTheStoreLacksHaveANote)
 
 TEST_F(Commits, ThatNameLogsOfASiteOutsideTheRunFileMakeTheBillALowerBound)
 {
-    files.unlisted_sites = {{"NORTH"}};
+    files.commits[1].logged = {{"EAST"}, {"NORTH"}};
     EXPECT_THAT(titles(), testing::ElementsAre("A site is not in the run file"));
     EXPECT_TRUE(
-        has_note("commits, from 2026-03-01T00:00:00Z to 2026-03-01T03:00:00Z, name logs "
+        has_note("1 commits, from 2026-03-01T03:00:00Z to 2026-03-01T03:00:00Z, name logs "
                  "of NORTH, which the run file does not list"));
     EXPECT_EQ(bound(), Bound::at_least);
 }
