@@ -80,8 +80,9 @@ void check_named_commits(Doubts& doubts, SiteRecords const& r, Chain const& comm
     std::int64_t greatest = 0;
     for (auto const& event : r.files.events) {
         auto const number = event.integer("commit");
-        if (!number || *number < 1 || event.time + usual_difference < commits.front().time)
-            continue;
+        bool const is_of_another_run =
+            commits.empty() || event.time + usual_difference < commits.front().time;
+        if (!number || *number < 1 || is_of_another_run) continue;
         if (*number > std::ssize(commits)) {
             later.add(event.time);
             greatest = std::max(greatest, *number);

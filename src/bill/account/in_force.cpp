@@ -2,6 +2,7 @@
 #include "bill/account/in_force.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <tuple>
 
 #include "base/core/text.hpp"
@@ -30,7 +31,8 @@ std::vector<std::string> site_files_in(json::Object const& run_file)
     auto const* value = run_file.find("sites");
     auto const* list = value != nullptr ? value->as_array() : nullptr;
     for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
-        if (auto const* name = (*list)[i].as_text()) names.push_back(*name);
+        if (auto const* name = (*list)[i].as_text())
+            names.push_back(std::filesystem::path(*name).filename().string());
     return names;
 }
 
@@ -126,18 +128,22 @@ void add_site(LoggedSettings& settings, runlog::Configuration::File const& file,
 }
 
 // Compares a site file as a trainer read it at its start with those of the poller. The poller may
-// see a change of the file a little later.
+// see a change of the file later, or before the trainer, which read it a little earlier, logs it.
 void compare(LoggedSettings& settings, runlog::Configuration::File const& file, Time time,
              SiteId const& id)
 {
     auto const site = config::parse_site(file.text, file.name);
     if (!site || site->site != id || settings.all.empty() || !settings.contradiction.empty())
         return;
+    constexpr std::chrono::minutes longest_start{10};
     auto const& all = settings.all;
-    auto const what = differences(settings.at(time), *site);
     auto const next = std::ranges::upper_bound(all, time, {}, &SettingsInForce::from);
-    bool const is_next = next != all.end() && differences(next->site, *site).empty();
-    if (!what.empty() && !is_next)
+    auto const what = differences(settings.at(time), *site);
+    auto const is_like = [&](config::Site const& other) {
+        return differences(other, *site).empty();
+    };
+    if (!what.empty() && !is_like(settings.at(time - longest_start)) &&
+        (next == all.end() || !is_like(next->site)))
         settings.contradiction =
             what + " of " + printable(file.name) + ", as a trainer read it at " + format_time(time);
 }

@@ -20,8 +20,8 @@ struct PaceInForce {
     Tokens batch_tokens;
     FractionalSeconds step_at_least;
     SiteId reference_site;
-    /// The files of the sites, as the run file names them; empty if it does not. Their order
-    /// decides which site is the reference if none is named.
+    /// The files of the sites in the run file, without their folders; empty if it names none. Their
+    /// order decides which site is the reference if none is named.
     std::vector<std::string> site_files{};
 };
 

@@ -85,6 +85,8 @@ TEST_F(Commits, ThatTheStoreLacksHaveANote)
                  "2026-03-01T01:30:00Z, name commits up to 8, and the newest one in the "
                  "store is 2."));
     EXPECT_EQ(bound(), Bound::exact);
+    files.commits.clear();
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Commits are missing"))) << "no store";
 }
 
 TEST_F(Commits, ThatNameLogsOfASiteOutsideTheRunFileMakeTheBillALowerBound)
