@@ -115,8 +115,12 @@ TEST_F(StateStoreTest, ALockThatCannotBeOpenedIsNotBlamedOnAnotherPoller)
 TEST_F(StateStoreTest, RecordSurvivesARestart)
 {
     SiteRecord expected;
-    expected.window = {
-        {windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}, at(3), at(2), at(5)};
+    expected.window = {{windows::Phase::closing, at(3)},
+                       at(4),
+                       WindowId{"2026-01-11T17:05:00Z"},
+                       at(3),
+                       at(2),
+                       at(5)};
     expected.holds = {AutomaticHold{{plan::HoldRequest::Cause::cancel, "job 7"}, at(6), at(5)}, 3};
     auto store = open();
     ASSERT_TRUE(store->set_window(a, expected.window, {}, Durability::now));
@@ -138,8 +142,9 @@ TEST_F(StateStoreTest, OtherProgramsReadWhatThePollerStores)
     jobs.retry_at = at(5);
     jobs.failure = "no node";
     auto const store = open();
-    ASSERT_TRUE(store->set_window(a, {{windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}}, {},
-                                  Durability::now));
+    ASSERT_TRUE(store->set_window(
+        a, {{windows::Phase::closing, at(3)}, at(4), WindowId{"2026-01-11T17:05:00Z"}}, {},
+        Durability::now));
     ASSERT_TRUE(store->set_jobs(a, jobs, {}, {}));
     auto const sites = runlog::read_poller_sites(run_.poller_folder() / "state.json").value();
     ASSERT_TRUE(sites);

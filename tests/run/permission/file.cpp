@@ -42,7 +42,7 @@ TEST(PermissionFile, OfAnotherSiteIsUnusable)
     auto const read = read_permission(folder.path(), run, {"NEM_SA"});
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, ExitCode::temporary);
-    EXPECT_NE(read.error().message().find("site SPP_TX of run demo"), std::string::npos);
+    EXPECT_NE(read.error().message().find("site 'SPP_TX' of run 'demo'"), std::string::npos);
 }
 
 TEST(PermissionFile, ThatIsDamagedIsUnusable)
