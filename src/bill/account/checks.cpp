@@ -91,6 +91,8 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
         check_steps(doubts, records);
         check_meters(doubts, records);
     }
+    check_sites(doubts, files);
+    check_samples(doubts, files, timeline);
     return doubts;
 }
 

@@ -74,6 +74,8 @@ void check_samples(Doubts& doubts, RunFiles const& files, Timeline const& timeli
 void check_clocks(Doubts& doubts, SiteRecords const& r);
 /// Compares jobs, events and steps with the commits, whose times come from the store's clock.
 void check_commits(Doubts& doubts, SiteRecords const& r, RunFiles const& files);
+/// Compares the sites whose logs commits name with those of the run file.
+void check_sites(Doubts& doubts, RunFiles const& files);
 /// Compares the settings that were in force with the present ones.
 void check_settings(Doubts& doubts, SiteRecords const& r, RunFiles const& files);
 /// Compares what meters say with the stated powers.

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "base/core/text.hpp"
 #include "bill/account/checks.hpp"
 #include "bill/account/text.hpp"
 
@@ -150,6 +152,25 @@ void check_commits(Doubts& doubts, SiteRecords const& r, RunFiles const& files)
     check_writers(doubts, r, commits);
     check_named_commits(doubts, r, commits);
     check_tokens_in_time(doubts, r, commits);
+}
+
+// Commits fix the logs of all sites that took part. Account::unlogged names those that the run file
+// lacks and that have work in the model.
+void check_sites(Doubts& doubts, RunFiles const& files)
+{
+    std::map<SiteId, Contradictions> unlisted;
+    for (auto const& commit : files.commits)
+        for (auto const& site : commit.named_sites)
+            if (files.run.find_site(site) == nullptr) unlisted[site].add(commit.time);
+    for (auto const& commit : files.commits)
+        for (auto const& part : commit.contributions)
+            if (part.included && part.tokens > Tokens{}) unlisted.erase(part.site);
+    for (auto const& [site, commits] : unlisted)
+        doubts.push_back(
+            {std::nullopt, Bound::at_least, "A site is not in the run file",
+             fmt::format("{} commits, {}, name logs of {}, which the run file does "
+                         "not list. Its energy is not in the bill.",
+                         commits.count, span_text(commits.when), printable(site.value))});
 }
 
 }  // namespace curtail::account

@@ -17,7 +17,7 @@ CommitSummary summary_of(protocol::Commit const& commit)
                           commit.time,
                           commit.model.weights.sha256,
                           protocol::member_parts(commit.by.member).process.site};
-    for (auto const& [site, heads] : commit.heads) summary.logged.push_back(site);
+    for (auto const& [site, heads] : commit.heads) summary.named_sites.push_back(site);
     for (auto const& d : commit.decided)
         summary.contributions.push_back(
             {protocol::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,

@@ -61,10 +61,10 @@ struct CommitSummary {
     std::int64_t round{};      ///< number of the round that is in progress after the commit
     Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
-    Time time;                     ///< real time
-    Digest model{};                ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
-    SiteId writer{};               ///< the site whose process wrote the commit
-    std::vector<SiteId> logged{};  ///< the sites whose logs the commit names
+    Time time;        ///< real time
+    Digest model{};   ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
+    SiteId writer{};  ///< the site whose process wrote the commit
+    std::vector<SiteId> named_sites{};  ///< the sites whose logs the commit names
 };
 
 /// A run's commits, and the terms that the newest one states.

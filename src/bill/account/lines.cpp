@@ -242,7 +242,7 @@ class Lateness {
 };
 
 // With a wrong factor, decisions are the later the longer the replay lasts.
-void check_pace(std::vector<Doubt>& doubts, std::vector<Event> const& events, Axis const& axis)
+void check_drift(std::vector<Doubt>& doubts, std::vector<Event> const& events, Axis const& axis)
 {
     if (axis.factor() == 1) return;
     Contradictions decisions;
@@ -338,25 +338,6 @@ void check_missing_numbers(std::vector<Doubt>& doubts, RunFiles const& files)
                                   gaps.count, span_text(gaps.when))});
 }
 
-// Commits fix the logs of all sites that took part. Account::unlogged names those that the run file
-// lacks and that have work in the model.
-void check_listed(std::vector<Doubt>& doubts, RunFiles const& files)
-{
-    std::map<SiteId, Contradictions> unlisted;
-    for (auto const& commit : files.commits)
-        for (auto const& site : commit.logged)
-            if (files.run.find_site(site) == nullptr) unlisted[site].add(commit.time);
-    for (auto const& commit : files.commits)
-        for (auto const& part : commit.contributions)
-            if (part.included && part.tokens > Tokens{}) unlisted.erase(part.site);
-    for (auto const& [site, commits] : unlisted)
-        doubts.push_back(
-            {std::nullopt, Bound::at_least, "A site is not in the run file",
-             fmt::format("{} commits, {}, name logs of {}, which the run file does "
-                         "not list. Its energy is not in the bill.",
-                         commits.count, span_text(commits.when), printable(site.value))});
-}
-
 }  // namespace
 
 std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timeline)
@@ -381,9 +362,7 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
         check_tokens(doubts, s, files);
     }
     check_missing_numbers(doubts, files);
-    check_listed(doubts, files);
-    check_pace(doubts, files.poller_events, timeline.axis);
-    check_samples(doubts, files, timeline);
+    check_drift(doubts, files.poller_events, timeline.axis);
     return doubts;
 }
 

@@ -91,7 +91,7 @@ TEST_F(Commits, ThatTheStoreLacksHaveANote)
 
 TEST_F(Commits, ThatNameLogsOfASiteOutsideTheRunFileMakeTheBillALowerBound)
 {
-    files.commits[1].logged = {{"EAST"}, {"NORTH"}};
+    files.commits[1].named_sites = {{"EAST"}, {"NORTH"}};
     EXPECT_THAT(titles(), testing::ElementsAre("A site is not in the run file"));
     EXPECT_TRUE(
         has_note("1 commits, from 2026-03-01T03:00:00Z to 2026-03-01T03:00:00Z, name logs "
