@@ -16,9 +16,9 @@
 namespace curtail {
 namespace {
 
-// The entry of a user; all empty if this machine has no such account.
-struct Account {
-    explicit Account(uid_t user)
+// The entry of passwd(5) for a user; all empty if this machine has no such account.
+struct PasswdEntry {
+    explicit PasswdEntry(uid_t user)
     {
         passwd entry{};
         passwd* found = nullptr;
@@ -38,9 +38,9 @@ struct Account {
 
 std::optional<std::string> find_user_name(uid_t user)
 {
-    auto account = Account(user);
-    if (account.name.empty()) return std::nullopt;
-    return std::move(account.name);
+    PasswdEntry entry(user);
+    if (entry.name.empty()) return std::nullopt;
+    return std::move(entry.name);
 }
 
 std::string user_name(uid_t user) { return find_user_name(user).value_or(std::to_string(user)); }
@@ -53,7 +53,7 @@ std::filesystem::path state_folder()
         if (value != nullptr && *value == '/')
             return (std::filesystem::path(value) / below).lexically_normal();
     }
-    return std::filesystem::path("/") / Account(geteuid()).home / ".local/state";
+    return std::filesystem::path("/") / PasswdEntry(geteuid()).home / ".local/state";
 }
 
 bool is_member(std::string const& user, gid_t group)
@@ -86,7 +86,7 @@ bool is_primary_group_of_others(gid_t group, uid_t user)
 Result<void> become_user(uid_t user)
 {
     auto const what = "cannot act as user " + user_name(user);
-    Account const account(user);
+    PasswdEntry const account(user);
     if (account.name.empty())
         return fail(ExitCode::permission, what, "this machine has no such account",
                     "use a machine that knows the account");
