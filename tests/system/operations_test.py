@@ -308,8 +308,8 @@ def members_of_a_group_run_a_run_together():
         expect(hold["by"].startswith("nobody@"), f"{hold}")
         polled = as_stranger(*poll, *source, **member)
         expect(polled.returncode == 0, polled.stderr)
-        expect((homes["other"] / "state/curtail/job-logs" / run.out.relative_to("/") / "A").is_dir(),
-               "the other member's jobs have no folder for logs")
+        logs = homes["other"] / "state/curtail/job-logs" / run.out.relative_to("/") / "A"
+        expect(logs.is_dir(), "the other member's jobs have no folder for logs")
         # Where a member's link leads, another member may have rights that the first one lacks.
         private = run.folder / "private"
         for name in ("sites/A", "poller/sites", "poller/sites/A", "sites/A/kept"):

@@ -70,6 +70,7 @@ std::string over_time(View site, Value const& value_of)
     auto const settings = site["settings"].list();
     if (settings.empty()) return value_of(site);
     std::vector<account::Applied> values;
+    values.reserve(settings.size());
     for (auto const& then : settings) values.push_back({then["from"].text(), value_of(then)});
     return account::over_time(values);
 }

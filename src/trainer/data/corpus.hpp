@@ -33,9 +33,8 @@ struct Corpus {
 
 /// Reads the text files of `sources` (trainer/data/text_files.hpp). A file that is named or linked
 /// twice is read once; otherwise its text could be both held out and trained on. A leading byte
-/// order mark is left out. Fails with
-/// `no_input` if there is no text. Fails with `data` if a file is not UTF-8; the message names the
-/// file and the byte offset.
+/// order mark is left out. Fails with `no_input` if there is no text. Fails with `data` if a file
+/// is not UTF-8; the message names the file and the byte offset.
 [[nodiscard]] Result<Corpus> read_corpus(std::span<std::filesystem::path const> sources);
 
 /// Which documents to train on, in this order, and which to hold out. The numbers are indices of
