@@ -87,6 +87,7 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
         check_settings(doubts, records, files);
         check_jobs(doubts, records);
         check_clocks(doubts, records);
+        check_decisions(doubts, records, files, timeline.axis);
         check_commits(doubts, records, files);
         check_steps(doubts, records);
         check_meters(doubts, records);

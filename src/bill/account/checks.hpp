@@ -68,6 +68,8 @@ inline constexpr Seconds rounding{1};
 void check_steps(Doubts& doubts, SiteRecords const& r);
 /// Compares the jobs with each other, and with what poller and accounting say about them.
 void check_jobs(Doubts& doubts, SiteRecords const& r);
+/// Compares the decisions of the poller about the window with the samples.
+void check_decisions(Doubts& doubts, SiteRecords const& r, RunFiles const& files, Axis const& axis);
 /// Compares the samples with the times at which the pollers ran.
 void check_samples(Doubts& doubts, RunFiles const& files, Timeline const& timeline);
 /// Compares the clocks of poller, launcher and trainers.

@@ -142,6 +142,20 @@ void check_tokens_in_time(Doubts& doubts, SiteRecords const& r, Chain const& com
                  "the model has tokens of the site before metrics.jsonl has their steps");
 }
 
+// The terms of the run have the sites that may take part, also those that never did.
+void check_terms(Doubts& doubts, RunFiles const& files)
+{
+    if (!files.spec || files.commits.empty()) return;
+    for (auto const& site : files.spec->sites)
+        if (files.run.find_site(site) == nullptr)
+            doubts.push_back(
+                {std::nullopt, Bound::exact, "A site is not in the run file",
+                 fmt::format("the newest commit, of {}, has {} as a site of the run, "
+                             "and the run file does not list it. What it used is not "
+                             "in the bill.",
+                             format_time(files.commits.back().time), printable(site.value))});
+}
+
 }  // namespace
 
 void check_commits(Doubts& doubts, SiteRecords const& r, RunFiles const& files)
@@ -158,6 +172,7 @@ void check_commits(Doubts& doubts, SiteRecords const& r, RunFiles const& files)
 // lacks and that have work in the model.
 void check_sites(Doubts& doubts, RunFiles const& files)
 {
+    check_terms(doubts, files);
     std::map<SiteId, Contradictions> unlisted;
     for (auto const& commit : files.commits)
         for (auto const& site : commit.named_sites)

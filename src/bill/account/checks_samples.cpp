@@ -39,14 +39,20 @@ Pollers pollers_of(RunFiles const& files, Timeline const& timeline, RegionId con
     return pollers;
 }
 
-// Intervals without a sample, each longer than the time for which the sample before it applies.
-Contradictions gaps_in(std::vector<SamplePoint> const& points, std::optional<Time> const& begin)
+// Intervals without a sample, each longer than the time for which the sample before it applies. The
+// newest sample may become stale until `end`, when the poller evaluated the window last: providers
+// are late.
+Contradictions gaps_in(std::vector<SamplePoint> const& points, Pollers const& pollers,
+                       std::optional<Time> const& end)
 {
     Contradictions gaps;
     if (points.empty()) return gaps;
     auto const& first = points.front();
-    if (begin && first.period && first.time > *begin + *first.period)
-        gaps.add({*begin, first.time});
+    auto const& last = points.back();
+    if (pollers.begin && first.period && first.time > *pollers.begin + *first.period)
+        gaps.add({*pollers.begin, first.time});
+    if (end && last.period && *end > last.time + std::max(*last.period, pollers.max_age))
+        gaps.add({last.time, *end});
     for (std::size_t i = 1; i < points.size(); ++i) {
         auto const& before = points[i - 1];
         if (before.period && points[i].time > before.time + *before.period)
@@ -79,7 +85,8 @@ void check_samples(Doubts& doubts, RunFiles const& files, Timeline const& timeli
         auto const pollers = pollers_of(files, timeline, series.region);
         if (!pollers.first_site) continue;
         auto const region = printable(series.region.value);
-        if (auto const gaps = gaps_in(series.points, pollers.begin); gaps.count > 0)
+        if (auto const gaps = gaps_in(series.points, pollers, files.evaluated_until);
+            gaps.count > 0)
             add(pollers, "Gaps in the samples",
                 fmt::format(": the samples of {} have {} gaps longer than a sample applies, {}. "
                             "The provider or the poller had a pause, or lines are missing.",

@@ -92,6 +92,10 @@ struct WrongSamples {
     /// Those of kind average at whose times the same region has none of kind marginal, although it
     /// has others. Only `region`, `count`, `from` and `to` are set.
     std::vector<samples::FaultySamples> mixed;
+    /// Those of a live run that no stored answer of their provider confirms.
+    std::vector<samples::FaultySamples> unconfirmed{};
+    /// SHA-256 of the trace that the pollers replayed, if nobody has compared the samples with it.
+    std::string uncompared_trace{};
     /// When the poller of each site received its marginal samples, in the order of run.sites. May
     /// be empty.
     std::vector<samples::ReceiptTimes> receipts{};

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/core/text.hpp"
+#include "run/permission/issue.hpp"
 #include "run/runlog/configuration.hpp"
 
 namespace curtail::account {
@@ -127,25 +128,43 @@ void add_site(LoggedSettings& settings, runlog::Configuration::File const& file,
     else all.push_back({all.empty() ? Time::min() : time, std::move(*site)});
 }
 
-// Compares a site file as a trainer read it at its start with those of the poller. The poller may
-// see a change of the file later, or before the trainer, which read it a little earlier, logs it.
-void compare(LoggedSettings& settings, runlog::Configuration::File const& file, Time time,
-             SiteId const& id)
+// Compares what a trainer read at its start with what was in force for the poller. The poller may
+// see a change of a file later, but not after the trainer's permission. It may also see it before
+// the trainer, which read the file a little earlier, logs it. Returns what differs.
+template <class InForce, class Difference>
+std::string unlike(std::vector<InForce> const& all, Time time, Millis latest,
+                   Difference const& difference)
 {
-    auto const site = config::parse_site(file.text, file.name);
-    if (!site || site->site != id || settings.all.empty() || !settings.contradiction.empty())
-        return;
     constexpr std::chrono::minutes longest_start{10};
-    auto const& all = settings.all;
-    auto const next = std::ranges::upper_bound(all, time, {}, &SettingsInForce::from);
-    auto const what = differences(settings.at(time), *site);
-    auto const is_like = [&](config::Site const& other) {
-        return differences(other, *site).empty();
-    };
-    if (!what.empty() && !is_like(settings.at(time - longest_start)) &&
-        (next == all.end() || !is_like(next->site)))
+    auto what = difference(in_force_at(all, time));
+    if (what.empty() || difference(in_force_at(all, time - longest_start)).empty()) return {};
+    auto const next = std::ranges::upper_bound(all, time, {}, &InForce::from);
+    bool const changes_soon =
+        next != all.end() && next->from <= time + latest && difference(*next).empty();
+    return changes_soon ? std::string() : what;
+}
+
+void compare(LoggedSettings& settings, runlog::Configuration const& logged, Time time,
+             config::Run const& run, SiteId const& id)
+{
+    auto const& file = logged.files.back();
+    auto const site = config::parse_site(file.text, file.name);
+    auto const pace = pace_in(logged.files.front().text, time, run);
+    if (!site || site->site != id || !pace || settings.all.empty() || settings.paces.empty() ||
+        !settings.contradiction.empty())
+        return;
+    Names names;
+    auto const of_site =
+        unlike(settings.all, time, longest_silence(*site),
+               [&](SettingsInForce const& one) { return differences(one.site, *site); });
+    auto const of_pace = unlike(settings.paces, time, longest_silence(*site),
+                                [&](PaceInForce const& one) { return differences(one, *pace); });
+    names.add(!of_site.empty(), (of_site + " of " + printable(file.name)).c_str());
+    names.add(!of_pace.empty(), (of_pace + " of " + printable(logged.files.front().name)).c_str());
+    auto const what = names.take();
+    if (!what.empty())
         settings.contradiction =
-            what + " of " + printable(file.name) + ", as a trainer read it at " + format_time(time);
+            what + ", as a trainer read it and logged in events.jsonl at " + format_time(time);
 }
 
 }  // namespace
@@ -177,10 +196,17 @@ LoggedSettings logged_settings(config::Run const& run, config::Site const& prese
         if (of_poller.empty() || time < of_poller.front().first) add(time, configuration);
     for (auto const& [time, configuration] : of_poller) add(time, configuration);
     for (auto const& [time, configuration] : of_trainers)
-        compare(settings, configuration.files.back(), time, present.site);
+        compare(settings, configuration, time, run, present.site);
     if (settings.all.empty()) settings.all.push_back({Time::min(), present});
     if (settings.paces.empty()) settings.paces.push_back(present_pace(run));
     return settings;
+}
+
+Millis longest_silence(config::Site const& site)
+{
+    auto const close_delay = std::chrono::round<Millis>(site.window.close_delay);
+    return site.launch.grace + site.permission_lifetime.value_or(
+                                   permission::default_lifetime(site.poll_period, close_delay));
 }
 
 std::string differences(config::Site const& a, config::Site const& b)
@@ -197,6 +223,8 @@ std::string differences(config::Site const& a, config::Site const& b)
     names.add(a.between_jobs != b.between_jobs, "between_jobs");
     names.add(a.meter != b.meter, "meter");
     names.add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
+    // The account compares the decisions with it.
+    names.add(a.window.close_above != b.window.close_above, "close_above_gco2_per_kwh");
     names.add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
     names.add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");
     // They bound the end of a job that nobody reported.

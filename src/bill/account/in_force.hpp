@@ -56,6 +56,9 @@ struct LoggedSettings {
 /// Returns the present settings, as if they had always been in force.
 [[nodiscard]] LoggedSettings present_settings(config::Run const& run, config::Site const& present);
 
+/// Returns how long a site's job may run after the poller's last permission, in real time.
+[[nodiscard]] Millis longest_silence(config::Site const& site);
+
 /// Names the settings in which two site files differ and on which a bill depends, such as `power,
 /// region`. The text is empty if the bills are the same.
 [[nodiscard]] std::string differences(config::Site const& a, config::Site const& b);

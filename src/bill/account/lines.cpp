@@ -101,73 +101,6 @@ void check_digests(std::vector<Doubt>& doubts, std::size_t index, std::string co
            "have settings that do not fit their digest. They were changed later");
 }
 
-// A poller decides with the newest sample that it has received. Samples that came after the
-// decision may count, too: they may be late.
-class KnownSamples {
-  public:
-    KnownSamples(RegionSeries const& series, std::map<Time, Time> const* received)
-        : series_(series), received_(received)
-    {
-    }
-    // Whether a decision of `change`, logged at `logged`, can have had its intensity.
-    [[nodiscard]] bool explain(windows::PhaseChange const& change, Time logged,
-                               Millis max_age) const
-    {
-        auto point = std::ranges::upper_bound(series_.points, change.time, {}, &SamplePoint::time);
-        while (point != series_.points.begin()) {
-            --point;
-            if (point->time < change.time - max_age) return false;
-            if (point->intensity == change.intensity) return true;
-            if (point->intensity && was_known(*point, logged)) return false;
-        }
-        return false;
-    }
-
-  private:
-    [[nodiscard]] bool was_known(SamplePoint const& point, Time logged) const
-    {
-        if (received_ == nullptr) return true;
-        auto const found = received_->find(point.time);
-        return found != received_->end() && found->second <= logged;
-    }
-
-    RegionSeries const& series_;
-    std::map<Time, Time> const* received_;
-};
-
-// When the poller of a site received the samples of a region. Null if no sample says so.
-std::map<Time, Time> const* receipts_of(RunFiles const& files, std::size_t index,
-                                        RegionId const& region)
-{
-    if (index >= files.wrong_samples.receipts.size() || files.trace_from_file) return nullptr;
-    auto const found = files.wrong_samples.receipts[index].find(region);
-    return found != files.wrong_samples.receipts[index].end() ? &found->second : nullptr;
-}
-
-// A poller logs the samples with which it decides, and with each decision the intensity.
-void check_decisions(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
-                     std::vector<Event> const& events, RunFiles const& files,
-                     SiteTimeline const& timeline)
-{
-    Contradictions wrong;
-    for (auto const& event : events) {
-        auto const change = runlog::phase_change_in(event);
-        if (!change || !change->intensity) continue;
-        auto const& settings = timeline.settings.at(event.time);
-        auto const series = std::ranges::find(files.trace, settings.region, &RegionSeries::region);
-        // Of a run in progress, the samples may be published later than the decisions.
-        if (series == files.trace.end() || series->points.empty() ||
-            change->time > series->points.back().time + settings.signal_max_age)
-            continue;
-        KnownSamples const known(*series, receipts_of(files, index, settings.region));
-        if (!known.explain(*change, event.time, settings.signal_max_age)) wrong.add(change->time);
-    }
-    report(
-        doubts, index, file, wrong, "Decisions and samples differ",
-        "name an intensity that the newest sample of signals.jsonl then did not have. One of the "
-        "two files lacks lines or was changed");
-}
-
 // The events of a replay have two times. The poller logs a decision when its time on the signal's
 // clock has come, and most of them soon after.
 void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
@@ -357,7 +290,6 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
         check_digests(doubts, s, poller_file, poller);
         check_digests(doubts, s, trainer_file, files.sites[s].events);
         check_clock(doubts, s, poller_file, poller, timeline.axis, files.clock.has_value());
-        check_decisions(doubts, s, poller_file, poller, files, timeline.sites[s]);
         check_windows(doubts, s, poller_file, poller);
         check_tokens(doubts, s, files);
     }

@@ -186,14 +186,21 @@ void add_unpublished(Notes& notes, Account const& a)
 void add_faulty_samples(Notes& notes, RunFiles const& files)
 {
     using samples::SampleFault;
+    auto const log_of = [&](std::size_t site) {
+        return log_name(files.run.sites.at(site).site, journal::Stream::signals);
+    };
+    auto const which_of = [&](samples::FaultySamples const& faulty) {
+        return fmt::format("{}: {} {} samples of {}, from {} to {}, ", log_of(faulty.text),
+                           faulty.count, to_string(faulty.type), printable(faulty.region.value),
+                           format_time(faulty.from), format_time(faulty.to));
+    };
+    for (auto const& one : files.wrong_samples.unconfirmed)
+        notes.emplace_back("Samples without an answer",
+                           which_of(one) +
+                               "have no stored answer of their provider. Nothing "
+                               "confirms their values.");
     for (auto const& faulty : files.wrong_samples.faulty) {
-        auto const log_of = [&](std::size_t site) {
-            return log_name(files.run.sites.at(site).site, journal::Stream::signals);
-        };
-        auto const which =
-            fmt::format("{}: {} {} samples of {}, from {} to {}, ", log_of(faulty.text),
-                        faulty.count, to_string(faulty.type), printable(faulty.region.value),
-                        format_time(faulty.from), format_time(faulty.to));
+        auto const which = which_of(faulty);
         if (faulty.fault == SampleFault::inserted)
             notes.emplace_back("Inserted samples",
                                which +
@@ -205,16 +212,24 @@ void add_faulty_samples(Notes& notes, RunFiles const& files)
                                    "have another value in a later line. The provider computed "
                                    "it later. The first value counts.");
         else
-            notes.emplace_back("Contradicting samples",
-                               which + "have another value or period than " +
-                                   (faulty.text == faulty.other ? "other parts of the same file"
-                                                                : log_of(faulty.other)) +
-                                   " says. The intensity of these times is unknown.");
+            notes.emplace_back(
+                "Contradicting samples",
+                which + "are contradicted by " +
+                    (faulty.text == faulty.other
+                         ? "other parts of the same file, or by the provider's answer in it"
+                         : log_of(faulty.other)) +
+                    ". The intensity of these times is unknown.");
     }
 }
 
 void add_unlike_trace(Notes& notes, RunFiles const& files)
 {
+    if (auto const& sha256 = files.wrong_samples.uncompared_trace; !sha256.empty())
+        notes.emplace_back("Trace not compared",
+                           fmt::format("The bill has the samples that the pollers logged. Nobody "
+                                       "has compared them with the trace that the pollers replayed "
+                                       "(SHA-256 {}). --trace FILE does.",
+                                       sha256));
     for (auto const& unlike : files.wrong_samples.unlike_trace)
         notes.emplace_back(
             "Samples differ from the trace",

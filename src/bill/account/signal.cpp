@@ -45,12 +45,6 @@ bool is_signal(Digest const& sha256, std::vector<SiteLogs> const& logs, bool has
     return is_unknown ? !has_samples : sources == std::set{sha256.hex()};
 }
 
-RegionSeries const* find_region(std::vector<RegionSeries> const& series, RegionId const& region)
-{
-    auto const found = std::ranges::find(series, region, &RegionSeries::region);
-    return found == series.end() ? nullptr : &*found;
-}
-
 // Compares the values that both series have at the times of `own`.
 void compare(Recalculation& recalculation, RegionSeries const& own, RegionSeries const& other)
 {
@@ -150,6 +144,12 @@ std::int64_t leave_out_others(std::vector<RegionSeries>& all, energy::Interval p
 
 }  // namespace
 
+RegionSeries const* find_region(std::vector<RegionSeries> const& series, RegionId const& region)
+{
+    auto const found = std::ranges::find(series, region, &RegionSeries::region);
+    return found == series.end() ? nullptr : &*found;
+}
+
 void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
 {
     auto samples = samples_of(files.run, logs);
@@ -166,7 +166,10 @@ void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
     files.wrong_samples.receipts = std::move(samples.receipts);
     files.averages = std::move(samples.averages);
     files.wrong_samples.faulty = std::move(samples.faults);
+    if (!files.clock) files.wrong_samples.unconfirmed = std::move(samples.unconfirmed);
     if (samples.regions.empty()) return;
+    if (auto const sources = logged_sources(logs); files.clock && sources.size() == 1)
+        files.wrong_samples.uncompared_trace = *sources.begin();
     files.estimated_samples = samples.estimated;
     files.trace = std::move(samples.regions);
     std::string providers;
@@ -190,6 +193,7 @@ Result<std::optional<OtherTrace>> read_signal(RunFiles& files,
     files.regions_from_trace = other_regions(files, logs, trace->series());
     if (is_signal(sha256(*text), logs, !files.trace.empty())) {
         files.wrong_samples.unlike_trace = unlike_trace(files.trace, trace->series());
+        files.wrong_samples.uncompared_trace.clear();
         files.trace = trace->series();
         files.trace_name = name;
         files.trace_from_file = true;

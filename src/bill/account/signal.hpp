@@ -11,6 +11,10 @@ struct OtherTrace {
     std::vector<RegionSeries> series;
 };
 
+/// Returns the samples of a region; null if there are none.
+[[nodiscard]] RegionSeries const* find_region(std::vector<RegionSeries> const& series,
+                                              RegionId const& region);
+
 /// Sets what RunFiles has about the signal: the samples that the pollers logged, or those of the
 /// file `trace` if it is the signal of the run. It is if all pollers have logged that they replayed
 /// this file, and none has ever logged another signal. It also is if the pollers have logged

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "run/config/time_limit.hpp"
-#include "run/permission/issue.hpp"
 #include "run/runlog/poller_events.hpp"
 #include "run/runlog/trainer_events.hpp"
 
@@ -381,13 +380,6 @@ void complete(WindowTimeline& window, Timeline& timeline, std::vector<Time> cons
 }
 
 }  // namespace
-
-Millis longest_silence(config::Site const& site)
-{
-    auto const close_delay = std::chrono::round<Millis>(site.window.close_delay);
-    return site.launch.grace + site.permission_lifetime.value_or(
-                                   permission::default_lifetime(site.poll_period, close_delay));
-}
 
 FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step)
 {

@@ -97,9 +97,6 @@ struct Timeline {
     std::size_t reference{};              ///< index of the reference site that was in force last
 };
 
-/// Returns how long a site's job may run after the poller's last permission, in real time.
-[[nodiscard]] Millis longest_silence(config::Site const& site);
-
 /// Returns how long a step took at least, by the pace of the trainer that made it. A stop request
 /// ends the pause of a paced step, which then seems to be faster.
 [[nodiscard]] FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step);

@@ -93,7 +93,7 @@ AccountClient::AccountClient(Credentials credentials, Options options, Clock con
         options_.pause = [](Millis duration) { std::this_thread::sleep_for(duration); };
 }
 
-Result<Points> AccountClient::live(RegionId const& region)
+Result<samples::watttime::Points> AccountClient::live(RegionId const& region)
 {
     // Only a plain name needs no escapes in a URL. All of WattTime's regions have plain names.
     if (!is_plain_name(region.value))
@@ -101,10 +101,11 @@ Result<Points> AccountClient::live(RegionId const& region)
                     "\"" + printable(region.value) + "\" is not the name of a region",
                     "use a name such as CAISO_NORTH");
     std::string const path = "/v3/forecast";
-    auto const response = fetch(
-        path, fmt::format("?region={}&signal_type={}&horizon_hours=0", region.value, signal_type));
+    auto const response = fetch(path, fmt::format("?region={}&signal_type={}&horizon_hours=0",
+                                                  region.value, samples::watttime::signal_type));
     if (!response) return tl::unexpected(response.error());
-    auto points = read_points(response->content, region, options_.base_url + path);
+    auto points =
+        samples::watttime::read_points(response->content, region, options_.base_url + path);
     if (!points) return points;
     if (points->samples.empty())
         return fail(ExitCode::data, "cannot use the response of " + options_.base_url + path,

@@ -10,6 +10,7 @@
 #include "base/core/log.hpp"
 #include "base/http/client.hpp"
 #include "poller/signals/watttime_responses.hpp"
+#include "run/samples/watttime_points.hpp"
 
 // A client of WattTime's API, v3 (https://docs.watttime.org), for the marginal intensity of grid
 // regions.
@@ -58,7 +59,7 @@ class AccountClient {
 
     /// Returns the current value: the first point of the forecast. That point is the value of the
     /// current five minutes. Fails with `data` if the forecast is empty.
-    [[nodiscard]] Result<Points> live(RegionId const& region);
+    [[nodiscard]] Result<samples::watttime::Points> live(RegionId const& region);
 
     /// Returns the wait that the last response asked for with Retry-After; zero if it did not ask.
     [[nodiscard]] Seconds retry_after() const { return retry_after_; }

@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
-#include <vector>
 
-#include "base/core/ids.hpp"
 #include "base/core/json.hpp"
 #include "base/http/client.hpp"
-#include "run/samples/sample.hpp"
 
-// Interprets responses of WattTime's API, v3, without any I/O.
+// Interprets responses of WattTime's API, v3, without any I/O. Of a good one,
+// run/samples/watttime_points.hpp reads the values.
 
 namespace curtail::signals::watttime {
 
-inline constexpr char const* signal_type = "co2_moer";  ///< marginal operating emissions rate
-inline constexpr char const* units = samples::pounds_per_mwh;  ///< the only accepted unit
-/// WattTime's terms let nobody publish its values.
-inline constexpr char const* licence = "WattTime Terms of Service (watttime.org/terms-of-service)";
 inline constexpr Seconds data_period{300};  ///< WattTime has one value per period of this length
-/// Responses that state a longer period of a value are taken to state none.
-inline constexpr Seconds longest_period{24 * 3600};
-
-/// The points in a response of /v3/forecast.
-struct Points {
-    /// Sorted by time; no two have the same time. Their origins lack endpoint, time and answer.
-    std::vector<samples::Sample> samples;
-    std::vector<std::string> warnings;  ///< WattTime's warnings, made printable
-};
-
-/// Reads the points of a response. Fails with `data` if the response differs from the documentation
-/// of the API. Examples are other units, another region or signal, a time without a time zone, and
-/// an implausible value. `source` names the response in messages.
-[[nodiscard]] Result<Points> read_points(json::Value const& response, RegionId const& region,
-                                         std::string const& source);
 
 /// Moves a text out of a parsed object into a secret, and overwrites it there. Returns an empty
 /// secret if the object has no such text.

@@ -6,7 +6,7 @@
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
 #include "base/core/private_file.hpp"
-#include "poller/signals/watttime_responses.hpp"
+#include "run/samples/watttime_points.hpp"
 
 namespace curtail::signals::watttime {
 namespace {
@@ -59,8 +59,9 @@ std::optional<samples::Sample> read_sample(json::ObjectReader& r)
     auto const* estimated = r.any("estimated");
     if (!r.error_free() || !time || (intensity && !samples::is_plausible({*intensity})))
         return std::nullopt;
-    samples::Sample sample{{*time, {}}, "watttime", samples::SignalType::marginal, generated_at};
-    if (period && *period > 0 && *period <= longest_period.count())
+    samples::Sample sample{
+        {*time, {}}, samples::watttime::provider, samples::SignalType::marginal, generated_at};
+    if (period && *period > 0 && *period <= samples::watttime::longest_period.count())
         sample.period = Seconds(*period);
     if (estimated != nullptr && estimated->as_bool() != nullptr)
         sample.estimated = *estimated->as_bool();

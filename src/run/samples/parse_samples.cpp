@@ -5,6 +5,7 @@
 
 #include "base/core/json.hpp"
 #include "run/samples/sample_log.hpp"
+#include "run/samples/stored_answer.hpp"
 
 namespace curtail::samples {
 namespace {
@@ -19,6 +20,7 @@ struct Line {
     std::optional<Time> generated_at{};
     std::optional<Time> received{};
     bool contradicts_itself{false};  // what the provider sent is another value
+    bool is_confirmed{false};        // by the provider's answer
 };
 
 // Curtail once wrote only marginal samples, without the key `kind`.
@@ -63,7 +65,10 @@ std::optional<Line> parse_line(std::string_view text)
     line.estimated = object->bool_at("estimated");
     line.generated_at = object->time_at("generated_at");
     line.received = object->time_at("received");
-    line.contradicts_itself = contradicts_itself(*object, line.point.intensity);
+    auto const answer = check_answer(*object);
+    line.is_confirmed = answer == AnswerCheck::agrees;
+    line.contradicts_itself =
+        answer == AnswerCheck::differs || contradicts_itself(*object, line.point.intensity);
     return line;
 }
 
@@ -163,6 +168,7 @@ class Series {
             !line.received || (*line.received >= range.from && *line.received <= range.to);
         auto fault = is_possible ? texts_[text].add(line) : SampleFault::inserted;
         if (!fault && line.contradicts_itself) fault = SampleFault::contradicted;
+        if (!fault && !line.is_confirmed) unconfirmed_.add({}, text, text, line.point.time);
         if (!fault) return;
         faults_.add(*fault, text, text, line.point.time);
         if (*fault == SampleFault::contradicted) unknown_.insert(line.point.time);
@@ -186,6 +192,7 @@ class Series {
     void take(RegionId const& region, SignalType type, SampleFile& file) const
     {
         faults_.take(region, type, file.faults);
+        unconfirmed_.take(region, type, file.unconfirmed);
         bool const is_marginal = type == SignalType::marginal;
         auto& all = is_marginal ? file.regions : file.averages;
         if (merged_.empty()) return;
@@ -231,6 +238,7 @@ class Series {
     std::map<Time, std::pair<std::size_t, Line>> merged_;
     std::set<Time> unknown_;
     Faults faults_;
+    Faults unconfirmed_;
 };
 
 }  // namespace

@@ -36,6 +36,20 @@ void add_origin(json::Object& to, SampleOrigin const& origin)
     to.set("answer", json::text_or_null(origin.answer));
 }
 
+json::Object line_of(RegionId const& region, Sample const& sample)
+{
+    json::Object line{{"region", region.value},
+                      {"time", format_time(sample.time)},
+                      {"intensity_gco2_per_kwh", json::value_or_null(sample.intensity)},
+                      {"provider", sample.provider},
+                      {"kind", to_string(sample.type)}};
+    if (sample.period) line.set("period_s", FractionalSeconds(*sample.period).count());
+    if (sample.estimated) line.set("estimated", *sample.estimated);
+    if (sample.generated_at) line.set("generated_at", format_time(*sample.generated_at));
+    if (sample.origin) add_origin(line, *sample.origin);
+    return line;
+}
+
 std::optional<SampleOrigin> origin_in(json::Object const& from)
 {
     auto const received = from.time_at("received");

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/ids.hpp"
 #include "base/core/intensity.hpp"
 #include "base/core/json.hpp"
 
@@ -49,6 +50,9 @@ struct Sample : SamplePoint {
     std::optional<SampleOrigin> origin{};  ///< empty if unknown; readers of a log leave it empty
     friend bool operator==(Sample const&, Sample const&) = default;
 };
+
+/// Returns the line of signals.jsonl with a region's sample.
+[[nodiscard]] json::Object line_of(RegionId const& region, Sample const& sample);
 
 /// Bounds of a plausible intensity. A value outside has a wrong unit or a misplaced decimal point.
 inline constexpr GramsPerKwh min_intensity{-2000};

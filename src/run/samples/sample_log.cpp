@@ -14,20 +14,6 @@ namespace {
 // the last hour or so, and this much of the file reaches back much further.
 constexpr std::int64_t loaded_bytes = std::int64_t{256} * 1024;
 
-std::string line_of(RegionId const& region, Sample const& sample)
-{
-    json::Object line{{"region", region.value},
-                      {"time", format_time(sample.time)},
-                      {"intensity_gco2_per_kwh", json::value_or_null(sample.intensity)},
-                      {"provider", sample.provider},
-                      {"kind", to_string(sample.type)}};
-    if (sample.period) line.set("period_s", FractionalSeconds(*sample.period).count());
-    if (sample.estimated) line.set("estimated", *sample.estimated);
-    if (sample.generated_at) line.set("generated_at", format_time(*sample.generated_at));
-    if (sample.origin) add_origin(line, *sample.origin);
-    return json::to_string(line);
-}
-
 }  // namespace
 
 Result<void> SampleLog::load()
@@ -56,7 +42,7 @@ bool SampleLog::add(RegionId const& region, std::span<Sample const> samples)
         std::pair const key(region, sample.type);
         auto const known = newest_.find(key);
         if (known != newest_.end() && sample.time <= known->second) continue;
-        lines_ += (lines_.empty() ? "" : "\n") + line_of(region, sample);
+        lines_ += (lines_.empty() ? "" : "\n") + json::to_string(line_of(region, sample));
         newest_[key] = sample.time;
         is_new = true;
     }

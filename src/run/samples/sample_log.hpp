@@ -85,6 +85,8 @@ struct SampleFile {
     std::int64_t samples{0};             ///< number of samples in `regions`
     std::int64_t estimated{0};           ///< how many of these the provider marked as estimated
     std::vector<FaultySamples> faults;   ///< in order of regions, kinds and texts
+    /// Samples without a stored answer of their provider that confirms them. `fault` says nothing.
+    std::vector<FaultySamples> unconfirmed;
     std::vector<BrokenLines> broken_lines;  ///< the skipped lines of each text, in their order
     std::vector<ReceiptTimes> receipts;     ///< of each text, in their order
 };
@@ -112,7 +114,8 @@ struct SampleText {
 /// received earlier or neither repeats one of them nor was received later. After the loss of a
 /// file, its writer asks for the newest samples again: a sample that was received later counts.
 ///
-/// A sample contradicts itself if its intensity is not that of the value that the provider sent.
+/// A sample contradicts itself if its intensity is not that of the value that the provider sent, or
+/// if the stored answer of the provider gives another sample.
 /// Two samples of one region, kind and time contradict each other if their values or their periods
 /// differ. In one text, the later one may be a revision: it was received and computed later. A
 /// sample also contradicts another text if its time lies between two samples of that text which are

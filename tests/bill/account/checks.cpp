@@ -187,17 +187,17 @@ class PollerLines : public test::CheckedRun {
             if (e.type == "window-open" || e.type == "window-close")
                 e.details.set("signal_time", format_time(e.time));
         }
-        for (auto const& [hours, from, to] :
-             {std::tuple{0.0, "closed", "open"}, {2.0, "open", "closed"}})
-            decide("EAST", hours, from, to, ++number);
-        for (auto const& [hours, from, to] :
-             {std::tuple{1.0, "closed", "open"}, {3.0, "open", "closed"}})
-            decide("WEST", hours, from, to, ++number);
+        for (auto const& [hours, from, to, intensity] :
+             {std::tuple{0.0, "closed", "open", 50}, {2.0, "open", "closed", 150}})
+            decide("EAST", hours, from, to, intensity, ++number);
+        for (auto const& [hours, from, to, intensity] :
+             {std::tuple{1.0, "closed", "open", 40}, {3.0, "open", "closed", 120}})
+            decide("WEST", hours, from, to, intensity, ++number);
         std::ranges::stable_sort(files.poller_events, {}, &Event::time);
         std::int64_t next = 0;
         for (auto& e : files.poller_events) e.details.set("number", ++next);
     }
-    void decide(char const* site, double hours, char const* from, char const* to,
+    void decide(char const* site, double hours, char const* from, char const* to, int intensity,
                 std::int64_t number)
     {
         files.poller_events.push_back(event(hours, "decision", site,
@@ -205,6 +205,7 @@ class PollerLines : public test::CheckedRun {
                                              {"from", from},
                                              {"to", to},
                                              {"reason", "clean"},
+                                             {"intensity_gco2_per_kwh", intensity},
                                              {"number", number}}));
     }
     void drop(char const* type)

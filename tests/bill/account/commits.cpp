@@ -89,6 +89,17 @@ TEST_F(Commits, ThatTheStoreLacksHaveANote)
     EXPECT_THAT(titles(), testing::Not(testing::Contains("Commits are missing"))) << "no store";
 }
 
+// It may have trained without a commit.
+TEST_F(Commits, WhoseTermsHaveASiteOutsideTheRunFileHaveANote)
+{
+    files.spec.emplace().sites = {{"EAST"}, {"WEST"}};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    files.spec->sites.push_back({"NORTH"});
+    EXPECT_THAT(titles(), testing::ElementsAre("A site is not in the run file"));
+    EXPECT_TRUE(has_note("has NORTH as a site of the run"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
 TEST_F(Commits, ThatNameLogsOfASiteOutsideTheRunFileMakeTheBillALowerBound)
 {
     files.commits[1].named_sites = {{"EAST"}, {"NORTH"}};

@@ -89,7 +89,7 @@ TEST_F(DemoRun, HasTheEightDecisionsOfTheTrace)
 {
     std::vector<std::pair<std::string, double>> opens, closes;
     for (auto const& d : account_->decisions) {
-        if (d.to == "open") opens.emplace_back(account_->sites[d.site].id.value, d.at_s);
+        if (d.from == "closed") opens.emplace_back(account_->sites[d.site].id.value, d.at_s);
         if (d.to == "closed") closes.emplace_back(account_->sites[d.site].id.value, d.at_s);
     }
     using P = std::pair<std::string, double>;

@@ -67,9 +67,126 @@ TEST_F(Samples, OfADecisionAreTheNewestOnes)
     auto& received = files.wrong_samples.receipts[0][{"E"}];
     received = {{at(1), at(1.01)}, {at(2), at(2.05)}};
     EXPECT_THAT(titles(), testing::Contains("Decisions and samples differ"));
-    received = {{at(1), at(1.01)}, {at(2), at(2.2)}};
+    received = {{at(1), at(2.08)}, {at(2), at(3.5)}};
     EXPECT_THAT(titles(), testing::Not(testing::Contains("Decisions and samples differ")))
         << "the newest sample came late";
+    received = {{at(1), at(2.2)}, {at(2), at(3.5)}};
+    EXPECT_THAT(titles(), testing::Contains("Decisions and samples differ"))
+        << "the sample with the intensity came late, too";
+}
+
+// A poller received each sample a minute late, and decided for the time of the sample.
+class SamplesOfPhases : public Samples {
+  protected:
+    SamplesOfPhases()
+    {
+        for (auto& one : files.run.sites) one.signal_max_age = std::chrono::hours{2};
+        files.wrong_samples.receipts.resize(2);
+        for (auto const& point : points()) receive(point.time, std::chrono::minutes{1});
+        decide(0, "closed", "open", GramsPerKwh{50});
+        decide(2, "open", "closing", GramsPerKwh{150});
+        decide(2.25, "closing", "closed", GramsPerKwh{150});
+        decide(4, "closed", "open", GramsPerKwh{50});
+        poller(5, "accounting", "EAST", {});
+    }
+    void receive(Time time, Millis later)
+    {
+        files.wrong_samples.receipts[0][{"E"}][time] = time + later;
+    }
+    void decide(double hours, char const* from, char const* to,
+                std::optional<GramsPerKwh> intensity)
+    {
+        poller(hours + 0.02, "decision", "EAST",
+               {{"from", from},
+                {"to", to},
+                {"reason", "clean"},
+                {"signal_time", format_time(at(hours))},
+                {"intensity_gco2_per_kwh", json::value_or_null(intensity)}});
+    }
+    bool differ()
+    {
+        auto const all = titles();
+        return std::ranges::count(all, "Decisions and samples differ") > 0;
+    }
+};
+
+TEST_F(SamplesOfPhases, ThatFitRaiseNoDoubt) { EXPECT_FALSE(differ()); }
+
+TEST_F(SamplesOfPhases, ThatAreDirtyInAnOpenWindowHaveANote)
+{
+    points()[1].intensity = GramsPerKwh{240};
+    EXPECT_TRUE(differ());
+    EXPECT_TRUE(
+        has_note("EAST poller events.jsonl: 1 samples of signals.jsonl, from "
+                 "2026-03-01T01:01:00Z to 2026-03-01T02:00:00Z, do not fit the phase"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+TEST_F(SamplesOfPhases, ThatAreCleanInAClosedWindowHaveANote)
+{
+    points()[3].intensity = GramsPerKwh{90};
+    EXPECT_TRUE(differ());
+}
+
+TEST_F(SamplesOfPhases, ThatCameLateOrSayNothingAreNotCompared)
+{
+    points()[1].intensity = GramsPerKwh{240};
+    receive(at(1), std::chrono::hours{1});
+    EXPECT_FALSE(differ()) << "the next sample had come";
+    receive(at(1), std::chrono::minutes{59});
+    EXPECT_TRUE(differ());
+    points()[1].intensity.reset();
+    EXPECT_FALSE(differ()) << "others contradict it";
+}
+
+TEST_F(SamplesOfPhases, BetweenTheThresholdsFitAnOpenAndAClosedWindow)
+{
+    for (auto& one : files.run.sites) one.window = {GramsPerKwh{60}, GramsPerKwh{400}};
+    std::erase_if(files.poller_events, [](auto const& e) { return e.type == "decision"; });
+    decide(0, "closed", "open", GramsPerKwh{50});
+    EXPECT_FALSE(differ()) << "80, 150 and 350 keep it open";
+    std::erase_if(files.poller_events, [](auto const& e) { return e.type == "decision"; });
+    decide(4, "closed", "open", GramsPerKwh{50});
+    EXPECT_TRUE(differ()) << "50 would have opened it at 0:00";
+    points()[0].intensity = GramsPerKwh{60};
+    EXPECT_FALSE(differ());
+}
+
+// The poller knew each of them when it logged that it had none.
+TEST_F(SamplesOfPhases, OfADecisionWithoutASignalHaveANote)
+{
+    std::erase_if(files.poller_events, [](auto const& e) { return e.type == "decision"; });
+    decide(0, "closed", "open", GramsPerKwh{50});
+    decide(2, "open", "closing", {});
+    decide(4, "closing", "open", GramsPerKwh{50});
+    EXPECT_TRUE(differ());
+    points()[2].intensity.reset();
+    EXPECT_FALSE(differ()) << "the provider had no value";
+    points()[2].intensity = GramsPerKwh{150};
+    receive(at(2), std::chrono::hours{2});
+    EXPECT_TRUE(differ()) << "the sample before it was known";
+    files.run.sites[0].signal_max_age = std::chrono::hours{1};
+    EXPECT_FALSE(differ()) << "it had become stale";
+}
+
+TEST_F(SamplesOfPhases, OfAReplayAreKnownAtOnce)
+{
+    files.clock = TimeScale{at(0), at(0), 2};
+    files.wrong_samples.receipts.clear();
+    for (auto& e : files.poller_events)
+        e.time = files.clock->real_origin + (e.time - files.clock->origin) / 2;
+    EXPECT_FALSE(differ());
+    points()[1].intensity = GramsPerKwh{240};
+    EXPECT_TRUE(differ());
+}
+
+TEST_F(SamplesOfPhases, AtTheEndAreMissing)
+{
+    files.evaluated_until = at(6);
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Gaps in the samples")));
+    files.evaluated_until = at(6.1);
+    EXPECT_THAT(titles(), testing::Contains("Gaps in the samples"));
+    EXPECT_TRUE(has_note("from 2026-03-01T04:00:00Z to 2026-03-01T06:06:00Z"));
 }
 
 TEST_F(Samples, NotesOfALiveRunNameNoClockFile)

@@ -106,7 +106,7 @@ TEST_F(SettingsInForceTest, ThatATrainerReadOtherwiseMakeTheBillUncertain)
     log(0.1, 400, 2000);
     EXPECT_THAT(titles(), testing::ElementsAre("Settings of poller and trainer differ"));
     EXPECT_TRUE(
-        has_note("EAST: power of east.json, as a trainer read it at "
+        has_note("EAST: power of east.json, as a trainer read it and logged in events.jsonl at "
                  "2026-03-01T00:12:00Z, differ from those that the poller logged"));
     EXPECT_EQ(bound(), Bound::uncertain);
     // The trainer read its file before the change that the poller logged.
@@ -117,6 +117,27 @@ TEST_F(SettingsInForceTest, ThatATrainerReadOtherwiseMakeTheBillUncertain)
     EXPECT_THAT(titles(), testing::Not(testing::Contains("Settings of poller and trainer differ")));
     log(0.25, 400, 9000);  // the poller sees the change at its next poll
     EXPECT_THAT(titles(), testing::Not(testing::Contains("Settings of poller and trainer differ")));
+}
+
+// Without a poll, a trainer would soon have no permission.
+TEST_F(SettingsInForceTest, ThatThePollerReadsHoursLaterDoNotExplainThoseOfATrainer)
+{
+    log(0.5, 400, 9000);
+    move_to_trainer(0.5);
+    log(0.1, 400, 2000);
+    log(2.5, 400, 9000);
+    EXPECT_THAT(titles(), testing::Contains("Settings of poller and trainer differ"));
+}
+
+TEST_F(SettingsInForceTest, OfThePaceThatATrainerReadOtherwiseMakeTheBillUncertain)
+{
+    char const* const run_file = R"({"training": {"batch_tokens": 900}})";
+    log(0.2, 400, 2000, "EAST", R"({"training": {"batch_tokens": 9000}})");
+    move_to_trainer(0.2);
+    log(0.01, 400, 2000, "EAST", run_file);
+    EXPECT_THAT(titles(), testing::Contains("Settings of poller and trainer differ"));
+    EXPECT_TRUE(has_note("training.batch_tokens of "));
+    EXPECT_EQ(bound(), Bound::uncertain);
 }
 
 TEST_F(SettingsInForceTest, OfTheLauncherAndTheOrderOfSitesAreCompared)

@@ -36,11 +36,14 @@ struct Window {
     double open;  // trace seconds
     double dirty;
     double close;
+    // When the signal was dirty for a sample's period, as in the trace.
+    std::vector<double> peaks{};
 };
+constexpr double period_s = 300;
 std::vector<Window> const windows{{0, 300, 7500, 8100},
                                   {0, 8400, 23100, 23700},
                                   {2, 16800, 54600, 55200},
-                                  {1, 36300, 61500, 62100}};
+                                  {1, 36300, 61500, 62100, {36900, 59100}}};
 
 // Not atomic and not durable, so that making a run takes no time.
 void put(fs::path const& path, std::string const& content)
@@ -248,6 +251,10 @@ class Maker {
         poll(w.open, 0.06, "window-open", w.site, {{"window", window}, {"signal_time", window}});
         poll(w.open, 0.1, "job-submitted", w.site, {{"window", window}, {"job", job}});
         poll(w.open, 1.1, "job-started", w.site, {{"window", window}, {"job", job}});
+        for (auto const peak : w.peaks) {
+            decide(peak, w.site, "open", "closing", "turned-dirty");
+            decide(peak + period_s, w.site, "closing", "open", "recovered");
+        }
         decide(w.dirty, w.site, "open", "closing", "turned-dirty");
         decide(w.close, w.site, "closing", "closed", "delay-over");
         poll(w.close, 0.06, "window-close", w.site,

@@ -2,7 +2,6 @@
 #include "bill/report/page.hpp"
 
 #include <gmock/gmock.h>
-#include <zlib.h>
 
 #include "base/compress/gzip.hpp"
 #include "base/core/base64.hpp"
@@ -34,23 +33,6 @@ Account account_named(std::string const& name)
 std::string page_of(Account const& account, std::string plotly)
 {
     return page(document(account, std::nullopt), std::move(plotly));
-}
-
-// What a browser's DecompressionStream makes of `packed`.
-std::string gunzip(std::string packed, std::size_t size)
-{
-    std::string out(size + 1, '\0');
-    z_stream stream{};
-    stream.next_in = reinterpret_cast<Bytef*>(packed.data());
-    stream.avail_in = static_cast<uInt>(packed.size());
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream.avail_out = static_cast<uInt>(out.size());
-    EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
-    EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-    EXPECT_EQ(stream.avail_in, 0U);
-    out.resize(stream.total_out);
-    inflateEnd(&stream);
-    return out;
 }
 
 TEST(Page, ForeignTextNeverBecomesMarkup)
@@ -88,23 +70,6 @@ TEST(Page, NamesNoServerOfPlotly)
 {
     auto const html = page_of(account_named("demo"), "u=\"https://cdn.jsdelivr.net/npm/x\";");
     EXPECT_THAT(html, HasSubstr(to_base64(gzip("u=\"x\";"))));
-}
-
-TEST(Gzip, UnpacksToTheSameText)
-{
-    std::string text;
-    for (int i = 0; i < 50'000; ++i) text += std::to_string(i * 7919 % 1000);
-    auto const packed = gzip(text);
-    EXPECT_LT(packed.size(), text.size());
-    EXPECT_EQ(gunzip(packed, text.size()), text);
-    EXPECT_EQ(gunzip(gzip(""), 0), "");
-}
-
-TEST(Gzip, HeaderDependsOnNeitherTimeNorSystem)
-{
-    auto const header = gzip("text").substr(0, 10);
-    // RFC 1952: magic number, deflate, no flags, no time, best compression, unknown system.
-    EXPECT_EQ(header, std::string("\x1f\x8b\x08\0\0\0\0\0\x02\xff", 10));
 }
 
 TEST(EscapeHtml, LeavesNoMarkupAndNoControlCharacters)

@@ -43,7 +43,7 @@ class WattTime : public testing::Test {
         options.pause = [this](Millis duration) { pauses_.push_back(duration); };
         return {{"alice", Secret(password)}, std::move(options), clock_};
     }
-    [[nodiscard]] Error refusal(Result<Points> const& points) const
+    [[nodiscard]] Error refusal(Result<samples::watttime::Points> const& points) const
     {
         return points ? Error{ExitCode::ok, "accepted", "", ""} : points.error();
     }
