@@ -10,7 +10,8 @@ namespace curtail {
 /// equal bytes, because the gzip header contains no time, file name or operating system.
 [[nodiscard]] std::string gzip(std::string_view text);
 /// Returns the text that gzip() compressed. Returns an empty optional if `compressed` is damaged,
-/// has bytes after its end, or has a text of more than `most` bytes.
+/// has bytes after its end, or has a text of more than `most` bytes. Both throw std::runtime_error
+/// if zlib has no memory.
 [[nodiscard]] std::optional<std::string> gunzip(std::string_view compressed, std::size_t most);
 
 }  // namespace curtail

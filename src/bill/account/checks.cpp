@@ -55,6 +55,14 @@ std::string span_text(energy::Interval when)
     return "from " + format_time(when.from) + " to " + format_time(when.to);
 }
 
+std::vector<Event> poller_events_of(SiteRecords const& r)
+{
+    std::vector<Event> events;
+    std::ranges::copy_if(r.poller, std::back_inserter(events),
+                         [&](Event const& event) { return event.site == r.name(); });
+    return events;
+}
+
 energy::Interval interval_of(StepMetrics const& step)
 {
     return {step.time - std::chrono::round<Millis>(step.duration), step.time};

@@ -61,6 +61,8 @@ inline constexpr Seconds rounding{1};
 [[nodiscard]] std::string job_text(JobTimeline const& job);
 /// Returns `from ... to ...`.
 [[nodiscard]] std::string span_text(energy::Interval when);
+/// Returns the events that the site's poller logged.
+[[nodiscard]] std::vector<Event> poller_events_of(SiteRecords const& r);
 /// Returns when a step ran.
 [[nodiscard]] energy::Interval interval_of(StepMetrics const& step);
 

@@ -59,14 +59,6 @@ void check_monotonic(Doubts& doubts, SiteRecords const& r, char const* log,
                      r.name(), missing.count, lines.size(), log, span_text(missing.when))});
 }
 
-std::vector<Event> events_of_site(SiteRecords const& r)
-{
-    std::vector<Event> mine;
-    for (auto const& event : r.poller)
-        if (event.site == r.site.site.value) mine.push_back(event);
-    return mine;
-}
-
 // No trainer logs anything before its job has started.
 void check_begin(Doubts& doubts, SiteRecords const& r, JobTimeline const& job)
 {
@@ -111,7 +103,7 @@ void check_end(Doubts& doubts, SiteRecords const& r, JobTimeline const& job)
 
 void check_clocks(Doubts& doubts, SiteRecords const& r)
 {
-    add_set_back(doubts, r, "the poller's events.jsonl", set_back(events_of_site(r)));
+    add_set_back(doubts, r, "the poller's events.jsonl", set_back(poller_events_of(r)));
     add_set_back(doubts, r, "events.jsonl", set_back(r.files.events));
     add_set_back(doubts, r, "metrics.jsonl", set_back(r.files.metrics));
     add_set_forward(doubts, r);

@@ -146,8 +146,13 @@ void check_tokens_in_time(Doubts& doubts, SiteRecords const& r, Chain const& com
 void check_terms(Doubts& doubts, RunFiles const& files)
 {
     if (!files.spec || files.commits.empty()) return;
+    std::set<SiteId> in_commits;
+    for (auto const& commit : files.commits) {
+        in_commits.insert(commit.named_sites.begin(), commit.named_sites.end());
+        for (auto const& part : commit.contributions) in_commits.insert(part.site);
+    }
     for (auto const& site : files.spec->sites)
-        if (files.run.find_site(site) == nullptr)
+        if (files.run.find_site(site) == nullptr && !in_commits.contains(site))
             doubts.push_back(
                 {std::nullopt, Bound::exact, "A site is not in the run file",
                  fmt::format("the newest commit, of {}, has {} as a site of the run, "

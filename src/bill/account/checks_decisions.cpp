@@ -33,32 +33,35 @@ class KnownSamples {
         : series_(series), received_(received)
     {
     }
-    // Whether a decision of `change`, logged at `logged`, can have had its intensity.
+    // Whether a decision of `change`, logged at `logged`, can have had its intensity. The provider
+    // may have had no value for a sample whose value this poller received later, or never.
     [[nodiscard]] bool explain(windows::PhaseChange const& change, Time logged,
                                Millis max_age) const
     {
         auto point = std::ranges::upper_bound(series_.points, change.time, {}, &SamplePoint::time);
         while (point != series_.points.begin()) {
             --point;
-            if (point->time + max_age < change.time) return !change.intensity;
+            if (point->time + max_age < change.time) break;
             bool const is_stale = point->time + max_age == change.time;
-            if (is_stale && !change.intensity) return true;
-            if (point->intensity == change.intensity) return !came_later(*point, logged);
-            if (point->intensity && was_known(*point, logged)) return false;
+            if (!change.intensity && (is_stale || !was_known(*point, logged))) return true;
+            bool const is_equal = point->intensity == change.intensity;
+            if (!was_known(*point, logged)) {
+                if (is_equal && !received_->contains(point->time)) return true;
+                continue;
+            }
+            // Unknown: the provider had no value, or records contradict each other.
+            return !point->intensity || is_equal;
         }
         return !change.intensity;
     }
 
   private:
+    // False if this poller received the sample later, or if its log lacks it.
     [[nodiscard]] bool was_known(SamplePoint const& point, Time logged) const
     {
-        if (received_ == nullptr) return true;
+        if (received_ == nullptr || !point.intensity) return true;
         auto const found = received_->find(point.time);
         return found != received_->end() && found->second <= logged;
-    }
-    [[nodiscard]] bool came_later(SamplePoint const& point, Time logged) const
-    {
-        return received_ != nullptr && received_->contains(point.time) && !was_known(point, logged);
     }
 
     RegionSeries const& series_;
@@ -71,14 +74,12 @@ struct LoggedDecision {
     Time logged;  // a real time
 };
 
-std::vector<LoggedDecision> decisions_of(SiteRecords const& r)
+std::vector<LoggedDecision> decisions_of(std::vector<Event> const& events)
 {
     std::vector<LoggedDecision> decisions;
-    for (auto const& event : r.poller) {
-        if (event.site != r.site.site.value) continue;
+    for (auto const& event : events)
         if (auto change = runlog::phase_change_in(event))
             decisions.push_back({std::move(*change), event.time});
-    }
     return decisions;
 }
 
@@ -142,8 +143,7 @@ energy::Interval evaluated(SiteRecords const& r, RunFiles const& files, Axis con
                            std::vector<LoggedDecision> const& decisions)
 {
     energy::Interval times{decisions.front().change.time, decisions.back().change.time};
-    for (auto const& event : r.poller) {
-        if (event.site != r.site.site.value) continue;
+    for (auto const& event : poller_events_of(r)) {
         auto const time = axis.signal(event.time);
         times.from = std::min(times.from, time);
         if (!files.trace_from_file) times.to = std::max(times.to, time);
@@ -205,7 +205,7 @@ Contradictions ignored_samples(std::vector<LoggedDecision> const& decisions, Sit
 
 void check_decisions(Doubts& doubts, SiteRecords const& r, RunFiles const& files, Axis const& axis)
 {
-    auto const decisions = decisions_of(r);
+    auto const decisions = decisions_of(poller_events_of(r));
     auto const add = [&](Contradictions const& wrong, char const* which, std::string const& what) {
         if (wrong.count == 0) return;
         doubts.push_back({r.index, Bound::exact, "Decisions and samples differ",
@@ -216,10 +216,20 @@ void check_decisions(Doubts& doubts, SiteRecords const& r, RunFiles const& files
     };
     add(unexplained(decisions, r, files), "lines",
         "do not have the intensity of the newest sample of signals.jsonl");
-    auto const time_of = [](LoggedDecision const& one) { return one.change.time; };
-    if (!std::ranges::is_sorted(decisions, {}, time_of)) return;
-    add(ignored_samples(decisions, r, files, axis), "samples of signals.jsonl",
-        "do not fit the phase that the window has by the decisions");
+    Contradictions early;
+    for (std::size_t i = 1; i < decisions.size(); ++i)
+        if (decisions[i].change.time < decisions[i - 1].change.time)
+            early.add({decisions[i].change.time, decisions[i - 1].change.time});
+    if (early.count == 0)
+        return add(ignored_samples(decisions, r, files, axis), "samples of signals.jsonl",
+                   "do not fit the phase that the window has by the decisions");
+    doubts.push_back(
+        {r.index, Bound::exact, "Decisions out of order",
+         fmt::format("{}: {} decisions, {}, have a signal_time before that of the decision before. "
+                     "A clock was set back, or lines were changed. The phases of the window are "
+                     "not compared with the samples.",
+                     log_name(r.site.site, journal::Stream::poller), early.count,
+                     span_text(early.when))});
 }
 
 }  // namespace curtail::account

@@ -40,8 +40,8 @@ Pollers pollers_of(RunFiles const& files, Timeline const& timeline, RegionId con
 }
 
 // Intervals without a sample, each longer than the time for which the sample before it applies. The
-// newest sample may become stale until `end`, when the poller evaluated the window last: providers
-// are late.
+// newest sample may have become stale at `end`, when the poller evaluated the window last: a
+// provider may be late.
 Contradictions gaps_in(std::vector<SamplePoint> const& points, Pollers const& pollers,
                        std::optional<Time> const& end)
 {

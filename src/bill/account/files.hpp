@@ -94,8 +94,8 @@ struct WrongSamples {
     std::vector<samples::FaultySamples> mixed;
     /// Those of a live run that no stored answer of their provider confirms.
     std::vector<samples::FaultySamples> unconfirmed{};
-    /// SHA-256 of the trace that the pollers replayed, if nobody has compared the samples with it.
-    std::string uncompared_trace{};
+    /// SHA-256 of each trace that the pollers replayed, if nobody has compared the samples with it.
+    std::string uncompared{};
     /// When the poller of each site received its marginal samples, in the order of run.sites. May
     /// be empty.
     std::vector<samples::ReceiptTimes> receipts{};

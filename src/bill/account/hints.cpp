@@ -7,6 +7,7 @@
 
 #include "base/core/text.hpp"
 #include "bill/account/parts.hpp"
+#include "bill/account/signal.hpp"
 
 namespace curtail::account {
 namespace {
@@ -61,8 +62,7 @@ std::vector<std::pair<std::string, std::string>> hints_of(RunFiles const& files,
                 fmt::format("Power of {}: training_kw is {:g} for {} ranks. Is it in W?",
                             settings.site.value, settings.power->training.value / 1000,
                             settings.ranks));
-        auto const series = std::ranges::find(files.trace, settings.region, &RegionSeries::region);
-        if (series != files.trace.end())
+        if (auto const* series = find_region(files.trace, settings.region))
             add("Period of the signal", period_hint(*series, settings));
     }
     return hints;

@@ -83,9 +83,9 @@ InForce const& in_force_at(std::vector<InForce> const& all, Time time)
 // Names of settings that differ.
 class Names {
   public:
-    void add(bool differs, char const* name)
+    void add(bool differs, std::string_view name)
     {
-        if (differs) text_ += (text_.empty() ? "" : ", ") + std::string(name);
+        if (differs) text_.append(text_.empty() ? "" : ", ").append(name);
     }
     [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -136,6 +136,7 @@ std::string unlike(std::vector<InForce> const& all, Time time, Millis latest,
                    Difference const& difference)
 {
     constexpr std::chrono::minutes longest_start{10};
+    if (all.empty()) return {};
     auto what = difference(in_force_at(all, time));
     if (what.empty() || difference(in_force_at(all, time - longest_start)).empty()) return {};
     auto const next = std::ranges::upper_bound(all, time, {}, &InForce::from);
@@ -144,27 +145,26 @@ std::string unlike(std::vector<InForce> const& all, Time time, Millis latest,
     return changes_soon ? std::string() : what;
 }
 
-void compare(LoggedSettings& settings, runlog::Configuration const& logged, Time time,
-             config::Run const& run, SiteId const& id)
+std::string unlike(LoggedSettings const& settings, runlog::Configuration const& logged, Time time,
+                   config::Run const& run, SiteId const& id)
 {
-    auto const& file = logged.files.back();
-    auto const site = config::parse_site(file.text, file.name);
-    auto const pace = pace_in(logged.files.front().text, time, run);
-    if (!site || site->site != id || !pace || settings.all.empty() || settings.paces.empty() ||
-        !settings.contradiction.empty())
-        return;
+    auto const& run_file = logged.files.front();
+    auto const& site_file = logged.files.back();
+    auto const site = config::parse_site(site_file.text, site_file.name);
+    if (!site || site->site != id) return {};
+    auto const latest = longest_silence(*site);
     Names names;
-    auto const of_site =
-        unlike(settings.all, time, longest_silence(*site),
-               [&](SettingsInForce const& one) { return differences(one.site, *site); });
-    auto const of_pace = unlike(settings.paces, time, longest_silence(*site),
-                                [&](PaceInForce const& one) { return differences(one, *pace); });
-    names.add(!of_site.empty(), (of_site + " of " + printable(file.name)).c_str());
-    names.add(!of_pace.empty(), (of_pace + " of " + printable(logged.files.front().name)).c_str());
-    auto const what = names.take();
-    if (!what.empty())
-        settings.contradiction =
-            what + ", as a trainer read it and logged in events.jsonl at " + format_time(time);
+    auto const of_site = unlike(settings.all, time, latest, [&](SettingsInForce const& one) {
+        return differences(one.site, *site);
+    });
+    names.add(!of_site.empty(), of_site + " of " + printable(site_file.name));
+    if (auto const pace = pace_in(run_file.text, time, run)) {
+        auto const of_pace = unlike(settings.paces, time, latest, [&](PaceInForce const& one) {
+            return differences(one, *pace);
+        });
+        names.add(!of_pace.empty(), of_pace + " of " + printable(run_file.name));
+    }
+    return names.take();
 }
 
 }  // namespace
@@ -196,7 +196,10 @@ LoggedSettings logged_settings(config::Run const& run, config::Site const& prese
         if (of_poller.empty() || time < of_poller.front().first) add(time, configuration);
     for (auto const& [time, configuration] : of_poller) add(time, configuration);
     for (auto const& [time, configuration] : of_trainers)
-        compare(settings, configuration, time, run, present.site);
+        if (auto const what = unlike(settings, configuration, time, run, present.site);
+            !what.empty() && settings.contradiction.empty())
+            settings.contradiction =
+                what + ", as a trainer read it and logged in events.jsonl at " + format_time(time);
     if (settings.all.empty()) settings.all.push_back({Time::min(), present});
     if (settings.paces.empty()) settings.paces.push_back(present_pace(run));
     return settings;

@@ -4,6 +4,7 @@
 #include "base/core/text.hpp"
 #include "bill/account/figures.hpp"
 #include "bill/account/parts.hpp"
+#include "bill/account/signal.hpp"
 #include "bill/account/text.hpp"
 
 namespace curtail::account {
@@ -224,7 +225,7 @@ void add_faulty_samples(Notes& notes, RunFiles const& files)
 
 void add_unlike_trace(Notes& notes, RunFiles const& files)
 {
-    if (auto const& sha256 = files.wrong_samples.uncompared_trace; !sha256.empty())
+    if (auto const& sha256 = files.wrong_samples.uncompared; !sha256.empty())
         notes.emplace_back("Trace not compared",
                            fmt::format("The bill has the samples that the pollers logged. Nobody "
                                        "has compared them with the trace that the pollers replayed "
@@ -289,8 +290,8 @@ std::string blind_regions(Account const& a)
 {
     std::set<RegionId> regions;
     auto const is_blind = [&](RegionId const& region) {
-        auto const signal = std::ranges::find(a.signals, region, &RegionSeries::region);
-        return signal == a.signals.end() ||
+        auto const* signal = find_region(a.signals, region);
+        return signal == nullptr ||
                std::ranges::none_of(signal->points, [](auto const& p) { return !!p.intensity; });
     };
     for (auto const& site : a.sites)

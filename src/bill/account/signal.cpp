@@ -168,8 +168,10 @@ void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
     files.wrong_samples.faulty = std::move(samples.faults);
     if (!files.clock) files.wrong_samples.unconfirmed = std::move(samples.unconfirmed);
     if (samples.regions.empty()) return;
-    if (auto const sources = logged_sources(logs); files.clock && sources.size() == 1)
-        files.wrong_samples.uncompared_trace = *sources.begin();
+    for (auto const& source : logged_sources(logs))
+        if (Digest::from_hex(source))
+            files.wrong_samples.uncompared +=
+                (files.wrong_samples.uncompared.empty() ? "" : ", ") + source;
     files.estimated_samples = samples.estimated;
     files.trace = std::move(samples.regions);
     std::string providers;
@@ -193,7 +195,7 @@ Result<std::optional<OtherTrace>> read_signal(RunFiles& files,
     files.regions_from_trace = other_regions(files, logs, trace->series());
     if (is_signal(sha256(*text), logs, !files.trace.empty())) {
         files.wrong_samples.unlike_trace = unlike_trace(files.trace, trace->series());
-        files.wrong_samples.uncompared_trace.clear();
+        files.wrong_samples.uncompared.clear();
         files.trace = trace->series();
         files.trace_name = name;
         files.trace_from_file = true;

@@ -114,6 +114,7 @@ Result<samples::watttime::Points> AccountClient::live(RegionId const& region)
     auto& origin = *points->samples.front().origin;
     origin.endpoint = options_.base_url + path;
     origin.received = clock_.now();
+    if (response->body.size() > samples::SampleOrigin::longest_body) return points;
     auto answer = to_base64(gzip(response->body));
     if (answer.size() <= samples::SampleOrigin::longest_answer) origin.answer = std::move(answer);
     return points;

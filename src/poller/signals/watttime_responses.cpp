@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/core/text.hpp"
 
 namespace curtail::signals::watttime {

@@ -48,7 +48,16 @@ bool contradicts_itself(json::Object const& line, std::optional<GramsPerKwh> int
     return std::abs(expected - intensity->value) > rounding * std::max(1.0, std::abs(expected));
 }
 
-std::optional<Line> parse_line(std::string_view text)
+// Compares a line with what it says about the provider's value.
+void compare_with_provider(Line& line, json::Object const& object, bool checks_answers)
+{
+    auto const answer = checks_answers ? check_answer(object) : AnswerCheck::agrees;
+    line.is_confirmed = answer == AnswerCheck::agrees;
+    line.contradicts_itself =
+        answer == AnswerCheck::differs || contradicts_itself(object, line.point.intensity);
+}
+
+std::optional<Line> parse_line(std::string_view text, bool checks_answers)
 {
     auto const value = json::parse(text, "signals");
     auto const* object = value ? value->as_object() : nullptr;
@@ -65,10 +74,7 @@ std::optional<Line> parse_line(std::string_view text)
     line.estimated = object->bool_at("estimated");
     line.generated_at = object->time_at("generated_at");
     line.received = object->time_at("received");
-    auto const answer = check_answer(*object);
-    line.is_confirmed = answer == AnswerCheck::agrees;
-    line.contradicts_itself =
-        answer == AnswerCheck::differs || contradicts_itself(*object, line.point.intensity);
+    compare_with_provider(line, *object, checks_answers);
     return line;
 }
 
@@ -252,11 +258,11 @@ SampleFile parse_samples(std::span<SampleText const> texts)
     for (std::size_t t = 0; t < texts.size(); ++t)
         file.broken_lines.push_back(
             read_lines(texts[t].text, [&](std::string_view one) -> std::optional<Time> {
-                auto const line = parse_line(one);
+                auto const line = parse_line(one, texts[t].checks_answers);
                 if (!line || !is_one_of(line->region, texts[t].regions)) return std::nullopt;
                 if (std::ranges::find(order, line->region) == order.end())
                     order.push_back(line->region);
-                if (line->received && line->type == SignalType::marginal)
+                if (line->received && line->point.intensity && line->type == SignalType::marginal)
                     file.receipts[t][line->region].try_emplace(line->point.time, *line->received);
                 all[{line->region, line->type}].add(t, *line, texts[t].received);
                 return line->point.time;

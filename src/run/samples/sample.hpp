@@ -30,9 +30,10 @@ struct SampleOrigin {
     std::string model{};          ///< version of the provider's model; empty if it names none
     std::string licence{};        ///< under which the provider lets others have the value
     /// The provider's whole answer, compressed with gzip, in base64. Empty if that is longer than
-    /// `longest_answer`.
+    /// `longest_answer`, or the answer itself is longer than `longest_body`.
     std::string answer{};
     static constexpr std::size_t longest_answer = 4096;
+    static constexpr std::size_t longest_body = std::size_t{16} * 1024;
     friend bool operator==(SampleOrigin const&, SampleOrigin const&) = default;
 };
 /// Adds the members to a JSON object, with the keys of signals.jsonl.

@@ -52,7 +52,8 @@ class SampleLog {
 
 /// What is wrong with a sample.
 enum class SampleFault {
-    /// Lines give other values or periods for its time. Then none of them counts.
+    /// Lines, or the provider's answer, give other values or periods for its time. Then none of
+    /// them counts.
     contradicted,
     /// The provider computed another value for its time later. The first line counts.
     revised,
@@ -73,7 +74,7 @@ struct FaultySamples {
     friend bool operator==(FaultySamples const&, FaultySamples const&) = default;
 };
 
-/// When marginal samples were received, by region and by the time of the sample.
+/// When marginal samples with a value were received, by region and by the time of the sample.
 using ReceiptTimes = std::map<RegionId, std::map<Time, Time>>;
 
 /// The samples in a file.
@@ -103,6 +104,9 @@ struct SampleText {
     /// The regions whose samples the text may have; lines of others are damaged. Empty: all.
     std::vector<RegionId> regions{};
     TimeRange received{};  ///< when its writer can have received samples
+    /// Compares each sample with the stored answer of its provider. That takes longer than all
+    /// other checks together.
+    bool checks_answers{true};
 };
 /// Reads all lines of all texts; the order of the texts does not matter. A line without the key
 /// `kind` has a marginal sample. A line whose intensity is below min_intensity or above
@@ -114,8 +118,8 @@ struct SampleText {
 /// received earlier or neither repeats one of them nor was received later. After the loss of a
 /// file, its writer asks for the newest samples again: a sample that was received later counts.
 ///
-/// A sample contradicts itself if its intensity is not that of the value that the provider sent, or
-/// if the stored answer of the provider gives another sample.
+/// A sample contradicts itself if its intensity is not that of the value that the provider sent. It
+/// also does if the stored answer of the provider gives another sample.
 /// Two samples of one region, kind and time contradict each other if their values or their periods
 /// differ. In one text, the later one may be a revision: it was received and computed later. A
 /// sample also contradicts another text if its time lies between two samples of that text which are

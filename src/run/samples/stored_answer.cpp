@@ -2,6 +2,7 @@
 #include "run/samples/stored_answer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/compress/gzip.hpp"
@@ -11,14 +12,12 @@
 namespace curtail::samples {
 namespace {
 
-// WattTime's answer with one value has a few hundred bytes.
-constexpr std::size_t most_bytes = std::size_t{64} * 1024;
-
 // Returns the line that the poller made of an answer.
 std::optional<json::Object> line_from(std::string const& answer, RegionId const& region, Time time)
 {
+    if (answer.size() > SampleOrigin::longest_answer) return std::nullopt;
     auto const packed = from_base64(answer);
-    auto const body = packed ? gunzip(*packed, most_bytes) : std::nullopt;
+    auto const body = packed ? gunzip(*packed, SampleOrigin::longest_body) : std::nullopt;
     if (!body) return std::nullopt;
     auto const response = json::parse(*body, "answer", json::Dialect::strict, json::record_limits);
     if (!response) return std::nullopt;
@@ -39,20 +38,17 @@ bool is_same(json::Value const& a, json::Value const& b)
     return std::abs(*x - *y) <= rounding * std::max(1.0, std::abs(*x));
 }
 
-// The answer does not have these members.
-bool is_own_of_poller(std::string const& key)
-{
-    return key == "endpoint" || key == "received" || key == "answer";
-}
+// What the answer says about the sample. The rest of a line is what the poller says.
+constexpr std::array compared{"region",      "time",     "intensity_gco2_per_kwh",
+                              "kind",        "unit",     "value",
+                              "model",       "period_s", "estimated",
+                              "generated_at"};
 
-// Returns whether `one` has each member of `other`, except those of the poller, with its value.
-bool has_members_of(json::Object const& one, json::Object const& other)
+// A missing member is null.
+json::Value member_of(json::Object const& line, char const* key)
 {
-    return std::ranges::all_of(other.members(), [&](auto const& member) {
-        auto const* value = one.find(member.first);
-        return is_own_of_poller(member.first) ||
-               (value != nullptr && is_same(*value, member.second));
-    });
+    auto const* value = line.find(key);
+    return value != nullptr ? *value : json::Value();
 }
 
 }  // namespace
@@ -64,10 +60,11 @@ AnswerCheck check_answer(json::Object const& line)
     if (answer.empty() || !time || line.text_at("provider") != watttime::provider)
         return AnswerCheck::none;
     auto const expected = line_from(answer, {line.text_at("region")}, *time);
-    if (!expected) return AnswerCheck::differs;
-    return has_members_of(line, *expected) && has_members_of(*expected, line)
-               ? AnswerCheck::agrees
-               : AnswerCheck::differs;
+    if (!expected || !line.time_at("received")) return AnswerCheck::differs;
+    bool const agrees = std::ranges::all_of(compared, [&](char const* key) {
+        return is_same(member_of(line, key), member_of(*expected, key));
+    });
+    return agrees ? AnswerCheck::agrees : AnswerCheck::differs;
 }
 
 }  // namespace curtail::samples

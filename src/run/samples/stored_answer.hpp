@@ -10,8 +10,9 @@ enum class AnswerCheck {
     agrees,  ///< the answer gives the sample
     differs  ///< the answer is damaged, or gives another sample
 };
-/// Reads the stored answer as the poller did when it received it, and compares each member of the
-/// line that comes from it: time, intensity, value, period and the others.
+/// Reads the stored answer as the poller did when it received it, and compares what it says about
+/// the sample: region, time, intensity, kind, unit, value, model, period, and whether and when the
+/// provider has estimated it. A line with an answer and without `received` differs.
 [[nodiscard]] AnswerCheck check_answer(json::Object const& line);
 
 }  // namespace curtail::samples

@@ -98,6 +98,9 @@ TEST_F(Commits, WhoseTermsHaveASiteOutsideTheRunFileHaveANote)
     EXPECT_THAT(titles(), testing::ElementsAre("A site is not in the run file"));
     EXPECT_TRUE(has_note("has NORTH as a site of the run"));
     EXPECT_EQ(bound(), Bound::exact);
+    files.commits[1].named_sites = {{"NORTH"}};
+    EXPECT_THAT(titles(), testing::ElementsAre("A site is not in the run file"));
+    EXPECT_EQ(bound(), Bound::at_least) << "its logs show that it took part";
 }
 
 TEST_F(Commits, ThatNameLogsOfASiteOutsideTheRunFileMakeTheBillALowerBound)

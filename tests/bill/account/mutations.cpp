@@ -388,46 +388,6 @@ TEST_F(Mutations, OfClosingsChangeNoFigureWithoutAMark)
         }
 }
 
-// The poller decides with the samples, and logs both. Samples that are scaled together with what
-// the provider sent still have to fit the phases of the window.
-TEST_F(Mutations, OfSamplesInLocalFilesThatCrossAThresholdAreMarked)
-{
-    local_run_.keep_local(run_.content());
-    auto const clean = bill(local_run_).value();
-    int crossed = 0;
-    for (auto seed = first_seed(); seed < first_seed() + seeds(); ++seed) {
-        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
-        auto content = run_.content();
-        auto const& site = clean.account.sites[random() % clean.account.sites.size()].id;
-        StreamKey const key{site, Stream::signals};
-        auto& pieces = content[key];
-        auto& lines = pieces[random() % pieces.size()].lines;
-        auto const from = random() % lines.size();
-        auto const to = std::min(lines.size(), from + 1 + random() % 12);
-        bool const dirties = random() % 2 == 0;
-        std::string what;
-        for (auto i = from; i < to; ++i) {
-            auto sample = *json::parse(lines[i], "line").value().as_object();
-            auto const intensity = sample.number_at("intensity_gco2_per_kwh").value_or(0);
-            auto const changed = dirties ? intensity + 300 : intensity / 20;
-            // A dirty sample may follow a dirty one for a while, and no decision says anything.
-            if ((intensity < 100) == (changed < 100)) continue;
-            what = fmt::format("seed {}: {} from {} to {}", seed, sample.text_at("time"), intensity,
-                               changed);
-            sample.set("intensity_gco2_per_kwh", changed);
-            lines[i] = json::to_string(sample);
-        }
-        if (what.empty()) continue;
-        ++crossed;
-        local_run_.keep_local(content);
-        auto const changed = bill(local_run_).value();
-        EXPECT_TRUE(changed.figures == clean.figures ||
-                    has_new_note(changed.account, clean.account, key))
-            << what;
-    }
-    EXPECT_GT(crossed, seeds() / 4);
-}
-
 // A stream that is gone leaves a mark, too, on a machine with the local files and on any other.
 TEST_F(Mutations, ThatRemoveAWholeStreamAreMarked)
 {

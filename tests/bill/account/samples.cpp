@@ -164,9 +164,59 @@ TEST_F(SamplesOfPhases, OfADecisionWithoutASignalHaveANote)
     EXPECT_FALSE(differ()) << "the provider had no value";
     points()[2].intensity = GramsPerKwh{150};
     receive(at(2), std::chrono::hours{2});
-    EXPECT_TRUE(differ()) << "the sample before it was known";
+    EXPECT_FALSE(differ()) << "its value came later";
+}
+
+TEST_F(SamplesOfPhases, ThatAreStaleAreNone)
+{
+    std::erase_if(files.poller_events, [](auto const& e) { return e.type == "decision"; });
+    points().erase(points().begin() + 2);
+    decide(0, "closed", "open", GramsPerKwh{50});
+    decide(2, "open", "closing", {});
+    decide(4, "closing", "open", GramsPerKwh{50});
+    EXPECT_TRUE(differ()) << "the sample of 1:00 holds until 3:00";
     files.run.sites[0].signal_max_age = std::chrono::hours{1};
-    EXPECT_FALSE(differ()) << "it had become stale";
+    EXPECT_FALSE(differ());
+}
+
+// An honest poller can have decided with an older sample of the same intensity, and without one if
+// the provider had no value at first.
+TEST_F(SamplesOfPhases, ThatCameLaterWithTheSameValueOrInsteadOfNoneAreNoContradiction)
+{
+    points()[2].intensity = points()[1].intensity;
+    std::erase_if(files.poller_events, [](auto const& e) { return e.type == "decision"; });
+    decide(0, "closed", "open", GramsPerKwh{50});
+    decide(3, "open", "closing", GramsPerKwh{350});
+    decide(3.25, "closing", "closed", GramsPerKwh{350});
+    decide(4, "closed", "open", GramsPerKwh{350 - 300});
+    points()[3].time = at(3.25);
+    points().insert(points().begin() + 3, {at(3), GramsPerKwh{350}, std::chrono::hours{1}});
+    receive(at(3), std::chrono::minutes{1});
+    receive(at(3.25), std::chrono::minutes{5});
+    EXPECT_FALSE(differ()) << "350 of 3:15 came later than the decision of 3:15";
+    std::erase_if(files.poller_events, [](auto const& e) { return e.text("to") == "closing"; });
+    decide(3, "open", "closing", {});
+    receive(at(3), std::chrono::minutes{9});
+    EXPECT_FALSE(differ()) << "the provider had no value of 3:00 at first";
+    files.wrong_samples.receipts[0][{"E"}].erase(at(3));
+    EXPECT_FALSE(differ()) << "only another site's poller received a value of 3:00";
+}
+
+TEST_F(SamplesOfPhases, ThatAreContradictedSayNothingAboutADecision)
+{
+    points()[2].intensity.reset();
+    EXPECT_FALSE(differ());
+}
+
+TEST_F(SamplesOfPhases, OfDecisionsOutOfOrderAreNotCompared)
+{
+    points()[1].intensity = GramsPerKwh{240};
+    auto& events = files.poller_events;
+    auto const last = std::ranges::find_if(
+        events, [](auto const& e) { return e.type == "decision" && e.text("to") == "closed"; });
+    last->details.set("signal_time", format_time(at(1.9)));
+    EXPECT_THAT(titles(), testing::Contains("Decisions out of order"));
+    EXPECT_FALSE(has_note("do not fit the phase"));
 }
 
 TEST_F(SamplesOfPhases, OfAReplayAreKnownAtOnce)

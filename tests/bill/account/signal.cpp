@@ -95,6 +95,28 @@ TEST_F(Signal, OfAReplayIsItsOwnTrace)
     EXPECT_EQ(audit(replay, "recalculated"), "");
 }
 
+// Samples of a replay have no answer of a provider. Only the trace confirms them.
+TEST_F(Signal, OfAReplayIsConfirmedByItsTraceAlone)
+{
+    auto const trace = sha256(read_file(folder_ / "trace.csv").value()).hex();
+    auto const is_uncompared =
+        testing::Contains(testing::Pair("Trace not compared", HasSubstr(trace)));
+    EXPECT_THAT(account({}).notes, is_uncompared);
+    EXPECT_THAT(account({.trace = other_trace()}).notes, is_uncompared);
+    auto const compared = account({.trace = folder_ / "trace.csv"});
+    for (auto const* title : {"Trace not compared", "Samples without an answer"})
+        EXPECT_THAT(compared.notes, testing::Not(testing::Contains(testing::Key(title))));
+}
+
+// Without a clock, the run is live.
+TEST_F(Signal, OfALiveRunIsConfirmedByAnswers)
+{
+    std::filesystem::remove(folder_ / "clock.json");
+    EXPECT_THAT(account({}).notes,
+                testing::Contains(testing::Pair("Samples without an answer",
+                                                HasSubstr("CAISO_NORTH poller signals.jsonl: "))));
+}
+
 TEST_F(Signal, OfAnotherTraceMakesASecondBill)
 {
     auto const own = account({});
