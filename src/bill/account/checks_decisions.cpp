@@ -8,6 +8,7 @@
 
 #include "bill/account/checks.hpp"
 #include "bill/account/signal.hpp"
+#include "run/runlog/configuration.hpp"
 #include "run/runlog/poller_events.hpp"
 
 namespace curtail::account {
@@ -91,14 +92,73 @@ Contradictions unexplained(std::vector<LoggedDecision> const& decisions, SiteRec
     for (auto const& [change, logged] : decisions) {
         auto const& settings = r.timeline.settings.at(logged);
         auto const* series = find_region(files.trace, settings.region);
+        if (series == nullptr || series->points.empty()) continue;
         // Of a run in progress, the samples may be published later than the decisions.
-        if (series == nullptr || series->points.empty() ||
-            change.time > series->points.back().time + settings.signal_max_age)
-            continue;
+        auto const tolerance =
+            r.files.publication.is_remote ? Millis{0} : Millis(settings.signal_max_age);
+        if (change.time > series->points.back().time + tolerance) continue;
         KnownSamples const known(*series, receipts_of(files, r.index, settings.region));
         if (!known.explain(change, logged, settings.signal_max_age)) wrong.add(change.time);
     }
     return wrong;
+}
+
+// The phases of a window over time, on the signal's clock: each from its time on.
+using Phases = std::vector<std::pair<Time, Phase>>;
+
+// Follows the decisions from a closed window on.
+class Follower {
+  public:
+    // `thresholds`: all that were ever in force.
+    explicit Follower(std::vector<windows::Thresholds> const& thresholds) : thresholds_(thresholds)
+    {
+    }
+    void take(windows::PhaseChange const& change)
+    {
+        auto const leads_to = [&](windows::Thresholds const& thresholds) {
+            return windows::advance(state_, change.intensity, change.time, thresholds)
+                       .state.phase == change.to;
+        };
+        if (change.from != state_.phase || std::ranges::none_of(thresholds_, leads_to))
+            wrong_.add({std::min(phases_.back().first, change.time), change.time});
+        bool const closes = change.to == Phase::closing;
+        set({change.to, closes ? std::optional(change.time) : std::nullopt}, change.time);
+    }
+    // The poller has lost its state, and begins again with a closed window.
+    void restart(Time time) { set({}, time); }
+
+    // Returns the decisions that cannot follow the one before.
+    [[nodiscard]] Contradictions const& wrong() const { return wrong_; }
+    [[nodiscard]] Phases const& phases() const { return phases_; }
+
+  private:
+    void set(windows::WindowState state, Time time)
+    {
+        state_ = state;
+        if (phases_.size() == 1) phases_.front().first = std::min(phases_.front().first, time);
+        phases_.emplace_back(time, state.phase);
+    }
+
+    std::vector<windows::Thresholds> const& thresholds_;
+    windows::WindowState state_{};
+    Phases phases_{{Time::max(), Phase::closed}};
+    Contradictions wrong_;
+};
+
+// Follows all decisions. A poller logs its settings when they change, and once more if it has lost
+// its state.
+Follower follow(SiteRecords const& r, std::vector<Event> const& events, Axis const& axis)
+{
+    Follower follower(r.timeline.settings.thresholds);
+    std::string settings;
+    for (auto const& event : events) {
+        if (auto const change = runlog::phase_change_in(event)) follower.take(*change);
+        auto const configuration = runlog::configuration_in(event);
+        if (!configuration) continue;
+        auto const digest = configuration->digest();
+        if (std::exchange(settings, digest) == digest) follower.restart(axis.signal(event.time));
+    }
+    return follower;
 }
 
 // Whether a window can stay in `phase` while a sample is the newest one.
@@ -109,45 +169,32 @@ bool fits(Phase phase, GramsPerKwh intensity, windows::Thresholds const& thresho
     return phase != Phase::closing;
 }
 
-// The phases of a window over time, by the decisions of its poller.
-class Phases {
-  public:
-    // The decisions must be in order of time, and there must be one.
-    explicit Phases(std::vector<LoggedDecision> const& decisions) : decisions_(decisions) {}
-
-    // Whether the window had a phase that `accepts` accepts at some time of [from, to).
-    template <class Accepts>
-    [[nodiscard]] bool any_between(Time from, Time to, Accepts const& accepts) const
-    {
-        auto after = std::ranges::upper_bound(decisions_, from, {}, time_of);
-        // A state that was lost begins again with another phase.
-        if (after != decisions_.begin() && accepts(std::prev(after)->change.to)) return true;
-        for (; after != decisions_.end(); ++after) {
-            if (accepts(after->change.from)) return true;
-            if (after->change.time >= to) return false;
-            if (accepts(after->change.to)) return true;
-        }
-        return false;
-    }
-
-  private:
-    static Time time_of(LoggedDecision const& decision) { return decision.change.time; }
-
-    std::vector<LoggedDecision> const& decisions_;
-};
+// Whether the window was, at some time of [use.from, use.to), in a phase that fits a sample.
+bool fits_some_phase(Phases const& phases, energy::Interval use, GramsPerKwh intensity,
+                     std::vector<windows::Thresholds> const& all_thresholds)
+{
+    auto phase = std::ranges::upper_bound(phases, use.from, {}, &Phases::value_type::first);
+    if (phase != phases.begin()) --phase;
+    for (; phase != phases.end() && (phase->first < use.to || phase == phases.begin()); ++phase)
+        if (std::ranges::any_of(all_thresholds, [&](windows::Thresholds const& thresholds) {
+                return fits(phase->second, intensity, thresholds);
+            }))
+            return true;
+    return false;
+}
 
 // From when to when the poller certainly evaluated the window with the samples, on the signal's
 // clock: from its first event on. Of journals, later decisions may not be published yet. A trace
 // also has samples that came after the last evaluation.
 energy::Interval evaluated(SiteRecords const& r, RunFiles const& files, Axis const& axis,
+                           std::vector<Event> const& events,
                            std::vector<LoggedDecision> const& decisions)
 {
-    energy::Interval times{decisions.front().change.time, decisions.back().change.time};
-    for (auto const& event : poller_events_of(r)) {
-        auto const time = axis.signal(event.time);
-        times.from = std::min(times.from, time);
-        if (!files.trace_from_file) times.to = std::max(times.to, time);
-    }
+    Time const first = axis.signal(events.front().time);
+    energy::Interval times{first, files.trace_from_file ? first : axis.signal(events.back().time)};
+    if (!decisions.empty())
+        times = {std::min(times.from, decisions.front().change.time),
+                 std::max(times.to, decisions.back().change.time)};
     if (files.evaluated_until && !r.files.publication.is_remote)
         times.to = std::max(times.to, *files.evaluated_until);
     return times;
@@ -166,70 +213,88 @@ energy::Interval in_use(std::vector<SamplePoint> const& points, std::size_t inde
     return use;
 }
 
+// The interval in which a site certainly was in a region, on the signal's clock; the last one.
+energy::Interval last_stay(LoggedSettings const& settings, RegionId const& region, Axis const& axis)
+{
+    energy::Interval stay{Time::max(), Time::max()};
+    for (auto one = settings.all.rbegin(); one != settings.all.rend(); ++one) {
+        if (one->site.region != region) break;
+        stay.from = one->from == Time::min() ? Time::min() : axis.signal(one->from);
+    }
+    return stay;
+}
+
 // Returns the samples with which the window cannot have had the phase of the decisions. What is
 // tested is true under all settings that were ever in force.
-Contradictions ignored_samples(std::vector<LoggedDecision> const& decisions, SiteRecords const& r,
-                               RunFiles const& files, Axis const& axis)
+Contradictions ignored_samples(Phases const& phases, SiteRecords const& r, RunFiles const& files,
+                               Axis const& axis, energy::Interval times)
 {
     Contradictions ignored;
     auto const& settings = r.timeline.settings;
     auto const& region = settings.last().region;
     auto const* series = find_region(files.trace, region);
     auto const* const received = receipts_of(files, r.index, region);
-    bool const knows_receipts = received != nullptr || !r.is_live;
-    auto const is_in_region = [&](SettingsInForce const& one) { return one.site.region == region; };
-    if (series == nullptr || !knows_receipts || decisions.empty() ||
-        !std::ranges::all_of(settings.all, is_in_region))
-        return ignored;
+    if (series == nullptr || (received == nullptr && !files.clock)) return ignored;
     Millis max_age = settings.last().signal_max_age;
     for (auto const& one : settings.all)
         max_age = std::min<Millis>(max_age, one.site.signal_max_age);
-    Phases const phases(decisions);
-    auto const times = evaluated(r, files, axis, decisions);
+    times.from = std::max(times.from, last_stay(settings, region, axis).from);
     for (std::size_t i = 0; i < series->points.size(); ++i) {
         auto const& intensity = series->points[i].intensity;
         auto use = in_use(series->points, i, received, max_age);
         use = {std::max(use.from, times.from), std::min(use.to, times.to)};
         if (!intensity || use.from >= use.to) continue;
-        auto const is_possible = [&](Phase phase) {
-            return std::ranges::any_of(settings.all, [&](SettingsInForce const& one) {
-                return fits(phase, *intensity, one.site.window);
-            });
-        };
-        if (!phases.any_between(use.from, use.to, is_possible)) ignored.add(use);
+        if (!fits_some_phase(phases, use, *intensity, settings.thresholds)) ignored.add(use);
     }
     return ignored;
+}
+
+// Returns the decisions whose time on the signal's clock is before that of the decision before.
+Contradictions out_of_order(std::vector<LoggedDecision> const& decisions)
+{
+    Contradictions early;
+    for (std::size_t i = 1; i < decisions.size(); ++i)
+        if (decisions[i].change.time < decisions[i - 1].change.time)
+            early.add({decisions[i].change.time, decisions[i - 1].change.time});
+    return early;
 }
 
 }  // namespace
 
 void check_decisions(Doubts& doubts, SiteRecords const& r, RunFiles const& files, Axis const& axis)
 {
-    auto const decisions = decisions_of(poller_events_of(r));
-    auto const add = [&](Contradictions const& wrong, char const* which, std::string const& what) {
+    auto const events = poller_events_of(r);
+    if (events.empty()) return;
+    auto const decisions = decisions_of(events);
+    auto const add = [&](Contradictions const& wrong, char const* title, std::string const& what) {
         if (wrong.count == 0) return;
-        doubts.push_back({r.index, Bound::exact, "Decisions and samples differ",
-                          fmt::format("{}: {} {}, {}, {}. One of the two files lacks lines or was "
-                                      "changed.",
-                                      log_name(r.site.site, journal::Stream::poller), wrong.count,
-                                      which, span_text(wrong.when), what)});
+        doubts.push_back(
+            {r.index, Bound::exact, title,
+             fmt::format("{}: {} {}.", log_name(r.site.site, journal::Stream::poller), wrong.count,
+                         fmt::format(fmt::runtime(what), span_text(wrong.when)))});
     };
-    add(unexplained(decisions, r, files), "lines",
-        "do not have the intensity of the newest sample of signals.jsonl");
-    Contradictions early;
-    for (std::size_t i = 1; i < decisions.size(); ++i)
-        if (decisions[i].change.time < decisions[i - 1].change.time)
-            early.add({decisions[i].change.time, decisions[i - 1].change.time});
-    if (early.count == 0)
-        return add(ignored_samples(decisions, r, files, axis), "samples of signals.jsonl",
-                   "do not fit the phase that the window has by the decisions");
-    doubts.push_back(
-        {r.index, Bound::exact, "Decisions out of order",
-         fmt::format("{}: {} decisions, {}, have a signal_time before that of the decision before. "
-                     "A clock was set back, or lines were changed. The phases of the window are "
-                     "not compared with the samples.",
-                     log_name(r.site.site, journal::Stream::poller), early.count,
-                     span_text(early.when))});
+    constexpr char const* changed =
+        "A clock was set back, or one of the two files lacks lines or was changed";
+    add(unexplained(decisions, r, files), "Decisions and samples differ",
+        std::string("lines, {}, do not have the intensity of the newest sample of "
+                    "signals.jsonl. ") +
+            changed);
+    auto const early = out_of_order(decisions);
+    add(early, "Decisions out of order",
+        "decisions, {}, have a signal_time before that of the decision before. A clock was set "
+        "back, or lines were changed. The phases of the window are not compared with the samples");
+    bool const has_windows = std::ranges::any_of(
+        events, [](Event const& event) { return runlog::window_change_in(event).has_value(); });
+    if (early.count > 0 || (decisions.empty() && has_windows)) return;
+    auto const follower = follow(r, events, axis);
+    add(follower.wrong(), "Decisions out of order",
+        "decisions, {}, cannot follow the one before. Lines are missing or were changed");
+    add(ignored_samples(follower.phases(), r, files, axis,
+                        evaluated(r, files, axis, events, decisions)),
+        "Decisions and samples differ",
+        std::string("samples of signals.jsonl, {}, do not fit the phase that the window has by "
+                    "the decisions. ") +
+            changed);
 }
 
 }  // namespace curtail::account

@@ -31,7 +31,8 @@ Pollers pollers_of(RunFiles const& files, Timeline const& timeline, RegionId con
             (pollers.logs.empty() ? "" : ", ") + log_name(site, journal::Stream::signals);
         pollers.max_age = std::max<Millis>(pollers.max_age, settings.signal_max_age);
         for (auto const& event : files.poller_events) {
-            if (event.site != site.value) continue;
+            bool const is_here = timeline.sites[s].settings.at(event.time).region == region;
+            if (event.site != site.value || !is_here) continue;
             auto const time = timeline.axis.signal(event.time);
             pollers.begin = std::min(pollers.begin.value_or(time), time);
         }
@@ -39,7 +40,7 @@ Pollers pollers_of(RunFiles const& files, Timeline const& timeline, RegionId con
     return pollers;
 }
 
-// Intervals without a sample, each longer than the time for which the sample before it applies. The
+// Intervals without a sample, each longer than the period of the sample before it. The
 // newest sample may have become stale at `end`, when the poller evaluated the window last: a
 // provider may be late.
 Contradictions gaps_in(std::vector<SamplePoint> const& points, Pollers const& pollers,
@@ -88,8 +89,10 @@ void check_samples(Doubts& doubts, RunFiles const& files, Timeline const& timeli
         if (auto const gaps = gaps_in(series.points, pollers, files.evaluated_until);
             gaps.count > 0)
             add(pollers, "Gaps in the samples",
-                fmt::format(": the samples of {} have {} gaps longer than a sample applies, {}. "
-                            "The provider or the poller had a pause, or lines are missing.",
+                fmt::format(": the samples of {} have {} gaps longer than the period of the sample "
+                            "before, {}. "
+                            "The poller asked less often, it or the provider had a pause, or lines "
+                            "are missing.",
                             region, gaps.count, span_text(gaps.when)));
         if (auto const early = early_samples(series.points, pollers); early.count > 0)
             add(pollers, "Samples before the poller",

@@ -121,6 +121,7 @@ void add_site(LoggedSettings& settings, runlog::Configuration::File const& file,
     settings.is_logged = true;
     settings.logged = time;
     settings.file = printable(file.name);
+    settings.thresholds.push_back(site->window);
     auto& all = settings.all;
     // What the bill does not depend on may differ.
     if (!all.empty() && differences(all.back().site, *site).empty())
@@ -177,6 +178,7 @@ LoggedSettings present_settings(config::Run const& run, config::Site const& pres
 {
     LoggedSettings settings;
     settings.all.push_back({Time::min(), present});
+    settings.thresholds.push_back(present.window);
     settings.paces.push_back(present_pace(run));
     return settings;
 }
@@ -200,7 +202,10 @@ LoggedSettings logged_settings(config::Run const& run, config::Site const& prese
             !what.empty() && settings.contradiction.empty())
             settings.contradiction =
                 what + ", as a trainer read it and logged in events.jsonl at " + format_time(time);
-    if (settings.all.empty()) settings.all.push_back({Time::min(), present});
+    if (settings.all.empty()) {
+        settings.all.push_back({Time::min(), present});
+        settings.thresholds.push_back(present.window);
+    }
     if (settings.paces.empty()) settings.paces.push_back(present_pace(run));
     return settings;
 }
@@ -226,8 +231,6 @@ std::string differences(config::Site const& a, config::Site const& b)
     names.add(a.between_jobs != b.between_jobs, "between_jobs");
     names.add(a.meter != b.meter, "meter");
     names.add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
-    // The account compares the decisions with it.
-    names.add(a.window.close_above != b.window.close_above, "close_above_gco2_per_kwh");
     names.add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
     names.add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");
     // They bound the end of a job that nobody reported.

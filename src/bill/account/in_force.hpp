@@ -28,8 +28,10 @@ struct PaceInForce {
 /// A site's settings over time, as the logs of its poller or its trainers have them.
 struct LoggedSettings {
     /// In order of time. Without a log, the present settings alone. Adjoining settings differ in
-    /// something that the bill or its checks depend on.
+    /// something that the bill depends on.
     std::vector<SettingsInForce> all;
+    /// All thresholds of the window that were ever in force; there may be equal ones.
+    std::vector<windows::Thresholds> thresholds{};
     bool is_logged{false};
     Time logged{};  ///< real time of the last log, if there is one
     /// In order of time. Without a log, the present pace alone. Adjoining ones differ.
@@ -59,8 +61,8 @@ struct LoggedSettings {
 /// Returns how long a site's job may run after the poller's last permission, in real time.
 [[nodiscard]] Millis longest_silence(config::Site const& site);
 
-/// Names the settings in which two site files differ and on which a bill or its checks depend, such
-/// as `power, region`. The text is empty if the bills are the same.
+/// Names the settings in which two site files differ and on which a bill depends, such as `power,
+/// region`. The text is empty if the bills are the same.
 [[nodiscard]] std::string differences(config::Site const& a, config::Site const& b);
 /// The same for two paces.
 [[nodiscard]] std::string differences(PaceInForce const& a, PaceInForce const& b);

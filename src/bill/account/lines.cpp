@@ -222,6 +222,21 @@ Contradictions differences(Times const& a, Times const& b)
     return found;
 }
 
+Contradictions jobs_without_window(std::vector<Event> const& events)
+{
+    std::set<std::string> opened;
+    Contradictions wrong;
+    for (auto const& event : events) {
+        if (auto const turn = runlog::window_change_in(event); turn && turn->opens)
+            opened.insert(turn->window);
+        auto const job = runlog::job_change_in(event);
+        if (job && job->type == runlog::JobChange::Type::submitted && !job->window.empty() &&
+            !opened.contains(job->window))
+            wrong.add(event.time);
+    }
+    return wrong;
+}
+
 // Each window opens and closes by a decision, on the signal's clock. The last line may be a
 // decision whose event is still to come.
 void check_windows(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
@@ -246,6 +261,9 @@ void check_windows(std::vector<Doubt>& doubts, std::size_t index, std::string co
            fmt::format(what, "open"));
     report(doubts, index, file, differences(closings, decided_closings), title,
            fmt::format(what, "close"));
+    report(doubts, index, file, jobs_without_window(events), title,
+           "submit a job for a window that no event window-open names. Lines are missing or were "
+           "changed");
 }
 
 // The poller gives each event of all its sites the next number. Of journals, the newest pieces may

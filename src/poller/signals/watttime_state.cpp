@@ -93,8 +93,10 @@ RegionState read_fields(json::ObjectReader& r)
 void insert(std::vector<samples::Sample>& samples, samples::Sample sample)
 {
     auto const place = std::ranges::lower_bound(samples, sample.time, {}, &samples::Sample::time);
-    if (place != samples.end() && place->time == sample.time) *place = std::move(sample);
-    else samples.insert(place, std::move(sample));
+    bool const is_known = place != samples.end() && place->time == sample.time;
+    if (!is_known) samples.insert(place, std::move(sample));
+    // Windows and bill have the value that was first known, also if the provider revises it.
+    else if (!place->intensity) *place = std::move(sample);
     if (samples.size() > max_samples) samples.erase(samples.begin());
 }
 

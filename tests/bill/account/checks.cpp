@@ -187,11 +187,14 @@ class PollerLines : public test::CheckedRun {
             if (e.type == "window-open" || e.type == "window-close")
                 e.details.set("signal_time", format_time(e.time));
         }
-        for (auto const& [hours, from, to, intensity] :
-             {std::tuple{0.0, "closed", "open", 50}, {2.0, "open", "closed", 150}})
+        for (auto& site : files.run.sites) site.window.close_delay = Millis{0};
+        for (auto const& [hours, from, to, intensity] : {std::tuple{0.0, "closed", "open", 50},
+                                                         {2.0, "open", "closing", 150},
+                                                         {2.0, "closing", "closed", 150}})
             decide("EAST", hours, from, to, intensity, ++number);
-        for (auto const& [hours, from, to, intensity] :
-             {std::tuple{1.0, "closed", "open", 40}, {3.0, "open", "closed", 120}})
+        for (auto const& [hours, from, to, intensity] : {std::tuple{1.0, "closed", "open", 40},
+                                                         {3.0, "open", "closing", 120},
+                                                         {3.0, "closing", "closed", 120}})
             decide("WEST", hours, from, to, intensity, ++number);
         std::ranges::stable_sort(files.poller_events, {}, &Event::time);
         std::int64_t next = 0;
@@ -225,6 +228,19 @@ TEST_F(PollerLines, OfWindowsWithoutDecisionsHaveANote)
     EXPECT_THAT(titles(), testing::ElementsAre("Windows and decisions differ"));
     EXPECT_TRUE(has_note(
         "EAST poller events.jsonl: 2 lines, from 2026-03-01T00:00:00Z to 2026-03-01T00:30:00Z"));
+}
+
+// Without the lines of a window, nothing would say when it was open.
+TEST_F(PollerLines, OfJobsWithoutTheirWindowHaveANote)
+{
+    auto const window = [](char const* name) -> json::Object {
+        return {{"window", name}, {"job", "7"}};
+    };
+    poller(0.5, "job-submitted", "EAST", window("e"));
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Windows and decisions differ")));
+    poller(0.6, "job-submitted", "EAST", window("f"));
+    EXPECT_THAT(titles(), testing::Contains("Windows and decisions differ"));
+    EXPECT_TRUE(has_note("submit a job for a window that no event window-open names"));
 }
 
 TEST_F(PollerLines, ThatAreMissingLeaveAGapInTheNumbers)

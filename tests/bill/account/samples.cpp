@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pollers' samples say must fit the decisions, and the times at which the pollers ran.
 #include "bill/account/checked_run.hpp"
+#include "run/runlog/configuration.hpp"
 
 namespace curtail::account {
 namespace {
@@ -33,8 +34,8 @@ TEST_F(Samples, WithGapsHaveANote)
     points().erase(points().begin() + 2);
     EXPECT_THAT(titles(), testing::ElementsAre("Gaps in the samples"));
     EXPECT_TRUE(
-        has_note("EAST poller signals.jsonl: the samples of E have 1 gaps longer than a sample "
-                 "applies, from 2026-03-01T01:00:00Z to 2026-03-01T03:00:00Z"));
+        has_note("EAST poller signals.jsonl: the samples of E have 1 gaps longer than the "
+                 "period of the sample before, from 2026-03-01T01:00:00Z to 2026-03-01T03:00:00Z"));
     EXPECT_EQ(bound(), Bound::exact);
 }
 
@@ -219,15 +220,79 @@ TEST_F(SamplesOfPhases, OfDecisionsOutOfOrderAreNotCompared)
     EXPECT_FALSE(has_note("do not fit the phase"));
 }
 
+// One changed word would let the window be open at any intensity.
+TEST_F(SamplesOfPhases, OfADecisionThatCannotFollowTheOneBeforeHaveANote)
+{
+    auto const change = [&](char const* to, char const* key, char const* value) {
+        for (auto& e : files.poller_events)
+            if (e.type == "decision" && e.text("to") == to && e.time > at(1))
+                e.details.set(key, value);
+    };
+    change("closing", "from", "closing");
+    EXPECT_THAT(titles(), testing::Contains("Decisions out of order"));
+    EXPECT_TRUE(
+        has_note("1 decisions, from 2026-03-01T00:00:00Z to 2026-03-01T02:00:00Z, cannot "
+                 "follow the one before"));
+    change("closing", "from", "open");
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Decisions out of order")));
+    change("closed", "signal_time", "2026-03-01T02:05:00Z");
+    EXPECT_THAT(titles(), testing::Contains("Decisions out of order")) << "before the close delay";
+}
+
+TEST_F(SamplesOfPhases, WithoutAnyDecisionMustNotOpenTheWindow)
+{
+    std::erase_if(files.poller_events, [](auto const& e) { return e.site == "EAST"; });
+    poller(0, "configuration", "EAST", {});
+    poller(5, "accounting", "EAST", {});
+    EXPECT_TRUE(differ());
+    for (auto& point : points()) point.intensity = GramsPerKwh{240};
+    EXPECT_FALSE(differ());
+}
+
+// A poller that has lost its state logs its settings again, and begins with a closed window.
+TEST_F(SamplesOfPhases, AfterALossOfTheStateAreThoseOfAClosedWindow)
+{
+    auto const log = [&](double hours) {
+        runlog::Configuration configuration;
+        configuration.files = {{"run.json", "{}"}};
+        auto event = runlog::to_event(configuration, at(hours), "EAST");
+        files.poller_events.insert(
+            std::ranges::upper_bound(files.poller_events, event.time, {}, &Event::time), event);
+    };
+    std::erase_if(files.poller_events, [](auto const& e) { return e.type == "decision"; });
+    decide(0, "closed", "open", GramsPerKwh{50});
+    decide(4, "closed", "open", GramsPerKwh{50});
+    EXPECT_TRUE(differ());
+    log(0.01);
+    EXPECT_TRUE(differ()) << "these are the first settings";
+    log(2.01);
+    EXPECT_FALSE(differ());
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("Decisions out of order")));
+}
+
+// The journal of the samples may be behind that of the decisions.
+TEST_F(SamplesOfPhases, ThatAreNotYetPublishedAreNoContradiction)
+{
+    points().pop_back();
+    EXPECT_TRUE(differ());
+    files.sites[0].publication.is_remote = true;
+    EXPECT_FALSE(differ());
+}
+
 TEST_F(SamplesOfPhases, OfAReplayAreKnownAtOnce)
 {
-    files.clock = TimeScale{at(0), at(0), 2};
     files.wrong_samples.receipts.clear();
-    for (auto& e : files.poller_events)
-        e.time = files.clock->real_origin + (e.time - files.clock->origin) / 2;
-    EXPECT_FALSE(differ());
-    points()[1].intensity = GramsPerKwh{240};
-    EXPECT_TRUE(differ());
+    auto const begin = files.poller_events;
+    for (double const factor : {1, 2}) {
+        files.clock = TimeScale{at(0), at(0), factor};
+        files.poller_events = begin;
+        for (auto& e : files.poller_events)
+            e.time = at(0) + std::chrono::round<Millis>((e.time - at(0)) / factor);
+        points()[1].intensity = GramsPerKwh{80};
+        EXPECT_FALSE(differ()) << factor;
+        points()[1].intensity = GramsPerKwh{240};
+        EXPECT_TRUE(differ()) << factor;
+    }
 }
 
 TEST_F(SamplesOfPhases, AtTheEndAreMissing)

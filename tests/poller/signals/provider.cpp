@@ -258,6 +258,18 @@ TEST_F(Live, AMissingValueIsAskedForAgain)
     EXPECT_TRUE(answer.samples.back().intensity);
 }
 
+// The window has been evaluated with the first value, and the log has it.
+TEST_F(Live, AValueThatTheProviderRevisesStays)
+{
+    set_time("12:02");
+    auto one = provider();
+    ASSERT_EQ(ask(one).samples.back().intensity, from_lbs_per_mwh(870));
+    server_.control("lbs=100");
+    clock_.time = at("12:05:10");  // the server is late with the value of 12:05
+    EXPECT_EQ(ask(one).samples.back().intensity, from_lbs_per_mwh(870));
+    EXPECT_EQ(queries(), 2U);
+}
+
 TEST_F(Live, RetriesARejectedAccountWhenItsFileChanges)
 {
     set_time("12:02");
