@@ -29,6 +29,24 @@ bool skipped_three_times(Process const& process, SimStore const& store)
     return false;
 }
 
+// True if a later process of the site has been admitted, or has removed this one before that.
+bool is_replaced(Process const& process, SimStore const& store)
+{
+    CommitNumber own, newest;
+    for (auto const& commit : store.chain())
+        for (auto const& r : commit.removed)
+            if (r.reason == Removal::succeeded && member_parts(r.member).process == process)
+                return true;
+    for (auto const& commit : store.chain())
+        for (auto const& m : commit.members) {
+            auto const parts = member_parts(m.id);
+            if (parts.process.site != process.site) continue;
+            auto& last = parts.process == process ? own : newest;
+            last = std::max(last, parts.admitted);
+        }
+    return newest > own && own.value > 0;
+}
+
 }  // namespace
 
 bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& store) const
@@ -43,9 +61,9 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
         case ExitCode::config:
             return p.is_retired();
         case ExitCode::temporary:
-            return names_one_of(exit, damaged_);
+            return names_one_of(exit, damaged_) || is_replaced(p.identity, store);
         case ExitCode::unavailable:
-            return p.stopping;
+            return p.stopping || p.ledger.lost > Tokens{};
         default:
             return false;
     }

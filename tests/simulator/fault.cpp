@@ -87,6 +87,8 @@ constexpr FaultRow rows[] = {
      "sweeps deltas that members may still announce", "the sweep"},
     {Fault::restart_fork, "restart-fork", "begins a fork as if its model contained no block",
      "the fork"},
+    {Fault::lose_in_silence, "lose-in-silence", "does not say that work is lost",
+     "withholds `Note`"},
 };
 static_assert(std::size(rows) == fault_count);
 

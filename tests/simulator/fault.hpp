@@ -43,9 +43,10 @@ enum class Fault {
     take_answers_twice,
     fold_at_first_look,
     sweep_pending_deltas,
-    restart_fork
+    restart_fork,
+    lose_in_silence
 };
-inline constexpr int fault_count = static_cast<int>(Fault::restart_fork) + 1;
+inline constexpr int fault_count = static_cast<int>(Fault::lose_in_silence) + 1;
 
 /// What is known about a deliberate fault.
 struct FaultRow {

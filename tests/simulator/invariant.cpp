@@ -7,9 +7,9 @@ namespace curtail::protocol::simulator {
 
 char const* to_text(Invariant invariant)
 {
-    static constexpr char const* words[] = {"commit", "decision", "identity", "pending", "weights",
-                                            "model",  "kept",     "removal",  "terms",   "leaving",
-                                            "round",  "contract", "exit",     "progress"};
+    static constexpr char const* words[] = {
+        "commit", "decision", "identity", "pending",  "weights", "model",   "kept",    "removal",
+        "terms",  "leaving",  "round",    "contract", "exit",    "account", "progress"};
     static_assert(std::size(words) == invariant_count);
     return words[static_cast<int>(invariant)];
 }

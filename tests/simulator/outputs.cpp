@@ -2,6 +2,7 @@
 #include "simulator/outputs.hpp"
 
 #include "protocol/records/terms.hpp"
+#include "protocol/site/notes.hpp"
 #include "protocol/upkeep/sweep.hpp"
 
 namespace curtail::protocol::simulator {
@@ -163,6 +164,7 @@ void Outputs::execute(P const& p, Sweep const& o)
 void Outputs::execute(P const& p, Note const& o)
 {
     ++shared_.history.notes[o.type];
+    if (is_loss(o)) p->ledger.lost += Tokens{o.details.integer_at("tokens").value_or(0)};
     log_line(p, o.type, json::to_string(o.details));
 }
 
@@ -176,6 +178,7 @@ void Outputs::execute(P const& p, Exit const& o)
     require(fine, Invariant::exit,
             [&] { return "a site exited: " + (o.error ? o.error->message() : "without error"); });
     if (o.code == ExitCode::ok) p->check_leaving(store_);
+    p->check_account(store_);
     log_line(p, "exit");
     p->dead = true;
 }

@@ -163,6 +163,25 @@ void SimProcess::check_leaving(SimStore const& store) const
                 "a site leaves without reading its header back");
 }
 
+void SimProcess::check_account(SimStore const& store) const
+{
+    auto known = ledger.lost;
+    if (auto const& tip = machine->tip()) {
+        for (auto const& commit : store.chain())
+            for (auto const& d : commit.decided)
+                if (commit.number <= tip->number && !d.refused &&
+                    member_parts(d.member).process == identity)
+                    known += d.tokens;
+        for (auto const& m : tip->members)
+            if (member_parts(m.id).process == identity) known += store.announced_after(m.id, m.seq);
+    }
+    require(ledger.trained <= known, Invariant::account, [&] {
+        return "a process has trained " + std::to_string(ledger.trained.value) +
+               " tokens, and says nothing of " + std::to_string((ledger.trained - known).value) +
+               " of them";
+    });
+}
+
 void SimProcess::check_transfer(MonoTime now) const
 {
     require(!stop || now < stop->begin_until, Invariant::leaving,

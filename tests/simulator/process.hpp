@@ -57,6 +57,12 @@ struct Hardware {
     int nan_cuts{0};
 };
 
+/// The work of a process, in tokens.
+struct Ledger {
+    Tokens trained{};
+    Tokens lost{};  ///< as its notes say
+};
+
 /// One process of a site in the simulation, with the trainer and the checked invariants of this
 /// process.
 struct SimProcess {
@@ -77,6 +83,7 @@ struct SimProcess {
     Hardware hardware;
     Signs signs;
     HeaderReads header_reads;
+    Ledger ledger;
     std::unique_ptr<Site> machine;
     std::unique_ptr<Saboteur> saboteur;  ///< all inputs and outputs of `machine` pass through it
     std::unique_ptr<SimTrainer> trainer;
@@ -121,6 +128,10 @@ struct SimProcess {
 
     /// Checks that a process that leaves has read its pending headers in `store` back.
     void check_leaving(SimStore const& store) const;
+
+    /// Checks that all work is in a commit that the process has read, or announced to the next one,
+    /// or lost as the process has said. It may have lost less than it said.
+    void check_account(SimStore const& store) const;
 
     /// Checks that no transfer of a payload begins after the time of the stop request.
     void check_transfer(MonoTime now) const;

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "protocol/site/notes.hpp"
 #include "simulator/sabotage.hpp"
 
 namespace curtail::protocol::simulator {
@@ -47,6 +48,14 @@ void write_no_status(Site const&, std::vector<Output>& outputs)
     std::erase_if(outputs, [](Output const& output) {
         auto const* o = std::get_if<Overwrite>(&output);
         return o != nullptr && o->name.starts_with("status/");
+    });
+}
+
+void lose_in_silence(Site const&, std::vector<Output>& outputs)
+{
+    std::erase_if(outputs, [](Output const& output) {
+        auto const* note = std::get_if<Note>(&output);
+        return note != nullptr && is_loss(*note);
     });
 }
 
@@ -253,6 +262,8 @@ std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, Si
             return std::make_unique<OrderSaboteur>(merge_without_momentum);
         case Fault::write_no_status:
             return std::make_unique<OrderSaboteur>(write_no_status);
+        case Fault::lose_in_silence:
+            return std::make_unique<OrderSaboteur>(lose_in_silence);
         case Fault::extend_cut:
             return std::make_unique<ExtendCut>(run.params.block_tokens);
         case Fault::delete_after_timeout:

@@ -160,6 +160,14 @@ Values SimStore::values(PartRef const& ref) const
     return payload == nullptr ? Values{} : payload->values;
 }
 
+Tokens SimStore::announced_after(MemberId const& member, Seq decided) const
+{
+    Tokens sum;
+    for (auto const& [key, header] : headers_)
+        if (key.first == member && key.second > decided) sum += header.tokens;
+    return sum;
+}
+
 chain::VerifySource SimStore::source() const
 {
     return {

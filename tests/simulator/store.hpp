@@ -84,6 +84,9 @@ class SimStore {
     [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
     [[nodiscard]] std::map<std::string, Payload> const& payloads() const { return payloads_; }
 
+    /// Returns the tokens of the contributions after `decided` that a member has announced.
+    [[nodiscard]] Tokens announced_after(MemberId const& member, Seq decided) const;
+
     [[nodiscard]] chain::VerifySource source() const;
 
     /// Returns the digest that the next amendment must name.

@@ -100,7 +100,9 @@ void Training::end_step(P const& p, Millis takes, int instance)
     if (p->hardware.broken || chance(chaos_.skipped)) {
         deliver(p, Skipped{p->trainer->skip_step()});
     } else {
-        deliver(p, Stepped{p->trainer->end_step(), takes});
+        auto const blocks = p->trainer->end_step();
+        p->ledger.trained += blocks.count() * run_.params.block_tokens;
+        deliver(p, Stepped{blocks, takes});
     }
     boundary(p);
     step(p);

@@ -26,12 +26,16 @@ bool keeps_failing(Parts const& p)
 // Applies the tip's decisions on this member.
 void own_decisions(Parts& p)
 {
-    p.contributions.remove_decided(p.chain.tip()->find(*p.member));
-    if (p.chain.tip()->kind == Commit::Kind::merge) p.contributions.doubt();
-    for (auto const& r : p.chain.tip()->removed)
+    auto const& tip = *p.chain.tip();
+    for (auto const& d : tip.decided) {
+        if (d.member != *p.member) continue;
+        p.contributions.remove_decided(d.seq);
+        p.history.decided(d);
+        if (d.refused) p.machine.send(refused_note(d, tip.number));
+    }
+    if (tip.kind == Commit::Kind::merge) p.contributions.doubt();
+    for (auto const& r : tip.removed)
         if (r.member == *p.member) p.removal = r.reason;
-    for (auto const& d : p.chain.tip()->decided)
-        if (d.member == *p.member) p.history.decided(d);
     if (keeps_failing(p))
         return finish(
             p,

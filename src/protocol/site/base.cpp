@@ -22,6 +22,12 @@ bool has_lone_partner(Parts const& p)
     return before == 1 || (before == 0 && first < member_parts(*p.member).admitted.value);
 }
 
+std::string lost_text(Tokens tokens)
+{
+    return std::to_string(tokens.value) +
+           " tokens of its work are lost, and their blocks are trained again";
+}
+
 }  // namespace
 
 void begin_base(Parts& p)
@@ -111,7 +117,21 @@ void removed(Parts& p)
 {
     if (p.training.loaded()) p.machine.send(Discard{});
     if (p.removal == Removal::left) return exit_after_leaving(p);
-    if (p.machine.stopping() || replaced(p) || p.removal == Removal::succeeded) return finish(p);
+    auto const lost = lost_tokens(p);
+    p.training = {};
+    p.contributions = {};
+    p.machine.send(removed_note(*p.member, p.chain.tip()->number, *p.removal, lost));
+    bool const is_replaced = replaced(p) || p.removal == Removal::succeeded;
+    if (is_replaced && !(p.machine.stopping() && lost == Tokens{}))
+        return finish(p,
+                      Error{ExitCode::temporary, "another process of this site has joined the run",
+                            lost == Tokens{} ? "a site has one process at a time" : lost_text(lost),
+                            "make sure that only one poller starts jobs of this site"});
+    if (p.machine.stopping()) {
+        if (lost == Tokens{}) return finish(p);
+        return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
+                               lost_text(lost), "see the event `removed` for the reason"});
+    }
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

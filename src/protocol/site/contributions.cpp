@@ -27,11 +27,11 @@ Tokens Contributions::tokens() const
     return sum;
 }
 
-Tokens Contributions::unpublished_tokens() const
+Tokens Contributions::unannounced_tokens() const
 {
     Tokens sum;
     for (auto const& own : undecided_)
-        if (!own.published) sum += own.header.tokens;
+        if (!own.published || own.damaged) sum += own.header.tokens;
     return sum;
 }
 
@@ -57,11 +57,9 @@ OwnContribution* Contributions::next_doubtful()
     return it == undecided_.end() ? nullptr : &*it;
 }
 
-void Contributions::remove_decided(Member const* me)
+void Contributions::remove_decided(Seq last)
 {
-    auto const decided = [&](OwnContribution const& own) {
-        return me != nullptr && own.header.seq <= me->seq;
-    };
+    auto const decided = [&](OwnContribution const& own) { return own.header.seq <= last; };
     for (auto const& own : undecided_) {
         if (!decided(own)) continue;
         dropped_.push_back(own.header.seq);

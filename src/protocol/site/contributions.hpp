@@ -16,6 +16,7 @@ struct OwnContribution {
     bool unanswered{};  ///< the store did not answer an earlier try to create the header
     bool published{};   ///< the header is in the store
     bool doubtful{};    ///< the header in the store may be damaged, so it must be read back
+    bool damaged{};     ///< the header was not intact when this process read it last
     int restores{};     ///< how often this process has stored the header again
 };
 
@@ -36,7 +37,8 @@ class Contributions {
     /// Returns the blocks trained on or skipped in all cuts whose deltas the trainer still keeps.
     [[nodiscard]] Ranges kept_ranges() const;
     [[nodiscard]] Tokens tokens() const;  ///< tokens of all undecided contributions
-    [[nodiscard]] Tokens unpublished_tokens() const;
+    /// Returns the tokens of the undecided contributions of which no intact header is in the store.
+    [[nodiscard]] Tokens unannounced_tokens() const;
     /// Returns the first contribution that is not published, or null if all are published.
     [[nodiscard]] OwnContribution* next_unpublished();
     /// Returns true if an undecided contribution is published.
@@ -49,9 +51,8 @@ class Contributions {
     /// Returns the first doubtful contribution, or null.
     [[nodiscard]] OwnContribution* next_doubtful();
 
-    /// Removes contributions that a commit has decided. `me` is this member in the newest commit.
-    /// If that commit removed the member, `me` is null, and the function removes nothing.
-    void remove_decided(Member const* me);
+    /// Removes contributions that a commit has decided: those up to `last`.
+    void remove_decided(Seq last);
     /// Returns the numbers of the decided contributions whose deltas the trainer still keeps.
     [[nodiscard]] std::vector<Seq> const& dropped() const { return dropped_; }
     /// Returns true if one of these deltas may differ from zero.

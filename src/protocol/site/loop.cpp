@@ -23,11 +23,12 @@ std::optional<StoreFailure> failure_in(Input const& input)
     return std::nullopt;
 }
 
-// Returns false if the process is no member any more, so that the step does not count.
+// Returns false if the trainer's work was discarded. The work of a member that was removed counts
+// as lost.
 bool counts(Parts const& p, Ranges const& blocks, char const* what)
 {
-    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return false;
-    if (trainable(p).contains(blocks)) return true;
+    if (!p.training.loaded()) return false;
+    if (!p.chain.tip()->find(*p.member) || trainable(p).contains(blocks)) return true;
     throw std::logic_error(std::string(what) + " blocks without an order: " + blocks.to_string());
 }
 
@@ -54,13 +55,6 @@ void write_status(Parts& p)
         Overwrite{status_name(p.config.process.site), encode(status).bytes, interval / 2});
     p.schedule.status = p.machine.now() + interval;
     (void)is_status_due(p);
-}
-
-// The work that neither a commit nor a header in the store has.
-Tokens unstored_tokens(Parts const& p)
-{
-    return p.training.since().count() * p.chain.run().params.block_tokens +
-           p.contributions.unpublished_tokens();
 }
 
 // A process that is not yet a member has no work to lose. It exits if the store stays read-only,
@@ -113,7 +107,7 @@ bool denied_for_long(Parts& p, Input const& input)
     auto const& params = p.chain.run().params;
     bool const removed = denied >= params.drop_after + params.skew && !others(p).empty();
     if (!removed || can_train(p) || p.machine.stopping()) return false;
-    auto const lost = unstored_tokens(p);
+    auto const lost = lost_tokens(p);
     auto const loss = lost == Tokens{} ? ""
                                        : "; the last " + std::to_string(lost.value) +
                                              " tokens are lost, and their blocks are trained again";
@@ -221,7 +215,7 @@ void settle(Parts& p)
 // A contribution whose header is in the store is safe: the next merge decides it.
 void finish_and_report_loss(Parts& p)
 {
-    auto const tokens = unstored_tokens(p);
+    auto const tokens = lost_tokens(p);
     if (tokens == Tokens{} || p.removal == Removal::left) return finish(p);
     // The draft of a commit that the site has read is over: the work is newer.
     auto const& draft = p.proposal.draft();
@@ -262,9 +256,21 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 
 void act_next_commit(Parts& p) { p.machine.get(commit_name(p.chain.tip()->number.next())); }
 
+Tokens lost_tokens(Parts const& p)
+{
+    if (!p.member) return {};
+    bool const is_member = p.chain.tip()->find(*p.member) != nullptr;
+    return p.training.since().count() * p.chain.run().params.block_tokens +
+           (is_member ? p.contributions.unannounced_tokens() : p.contributions.tokens());
+}
+
 void finish(Parts& p, std::optional<Error> error)
 {
-    if (p.member && p.chain.tip()) p.machine.send(left_note(*p.member, p.chain.tip()->number));
+    if (p.member) {
+        if (auto const lost = lost_tokens(p); lost > Tokens{})
+            p.machine.send(lost_note(*p.member, lost));
+        p.machine.send(left_note(*p.member, p.chain.tip()->number));
+    }
     p.payloads.abandon(p.machine);
     p.machine.exit(std::move(error));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/notes.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "protocol/records/names.hpp"
@@ -15,6 +17,9 @@ constexpr char const* repair_requested = "repair-requested";
 constexpr char const* header_restored = "header-restored";
 constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
+constexpr char const* lost = "lost";
+constexpr char const* refused = "refused";
+constexpr char const* removed = "removed";
 
 Note contribution_note(char const* type, Header const& header)
 {
@@ -54,6 +59,30 @@ Note merged_note(Commit const& commit)
 Note adopted_note(Commit const& commit)
 {
     return {"adopted", {{"commit", commit.number.value}, {"round", commit.round.value}}};
+}
+
+Note refused_note(ContributionDecision const& decision, CommitNumber commit)
+{
+    return {refused,
+            {{"member", decision.member.value},
+             {"seq", decision.seq.value},
+             {"commit", commit.value},
+             {"why", to_text(*decision.refused)},
+             {"tokens", decision.tokens.value}}};
+}
+
+Note removed_note(MemberId const& member, CommitNumber commit, Removal why, Tokens tokens)
+{
+    return {removed,
+            {{"member", member.value},
+             {"commit", commit.value},
+             {"why", to_text(why)},
+             {"tokens", tokens.value}}};
+}
+
+Note lost_note(MemberId const& member, Tokens tokens)
+{
+    return {lost, {{"member", member.value}, {"tokens", tokens.value}}};
 }
 
 Note left_note(MemberId const& member, CommitNumber commit)
@@ -96,6 +125,11 @@ Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
              {"wait_ms", wait.count()}}};
 }
 
+bool is_loss(Note const& note)
+{
+    return note.type == refused || note.type == removed || note.type == lost;
+}
+
 std::optional<std::string> warning_in(Note const& note)
 {
     if (note.type == members_silent)
@@ -103,6 +137,13 @@ std::optional<std::string> warning_in(Note const& note)
                json::to_string(*note.details.find("members")) + " in " +
                std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) +
                " s, unless one of them does";
+    if (note.type == refused || note.type == removed)
+        return fmt::format(
+            "commit {} {} ({}): {} tokens are lost, and their blocks are trained again",
+            note.details.integer_at("commit").value_or(0),
+            note.type == refused ? "has refused work of this site"
+                                 : "has removed this site's member",
+            note.details.text_at("why"), note.details.integer_at("tokens").value_or(0));
     if (note.type == repair_requested)
         return "cannot read " + note.details.text_at("name") +
                "; asked the other sites to store it again";

@@ -20,6 +20,14 @@ namespace curtail::protocol {
 [[nodiscard]] Note merged_note(Commit const& commit);
 /// The trainer has adopted the model of `commit`.
 [[nodiscard]] Note adopted_note(Commit const& commit);
+/// The commit has refused a contribution of this process's member.
+[[nodiscard]] Note refused_note(ContributionDecision const& decision, CommitNumber commit);
+/// The chain up to `commit` has removed this process's member. `tokens`: those of its work that no
+/// commit includes any more.
+[[nodiscard]] Note removed_note(MemberId const& member, CommitNumber commit, Removal why,
+                                Tokens tokens);
+/// The process ends with work of its member that nobody else has.
+[[nodiscard]] Note lost_note(MemberId const& member, Tokens tokens);
 /// The member leaves the run. `commit` is the newest commit that the process has read.
 [[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);
 /// This process could not read the next header of `member`, but proposes to remove the member.
@@ -45,6 +53,9 @@ namespace curtail::protocol {
 /// No member seems alive. This process removes these members of other sites after `wait`, unless
 /// one of them shows life.
 [[nodiscard]] Note members_silent_note(std::vector<MemberId> const& members, Millis wait);
+/// Returns true if the note says that work of this process's member is lost: one of refused_note(),
+/// removed_note() and lost_note(). Its detail `tokens` says how much.
+[[nodiscard]] bool is_loss(Note const& note);
 /// Returns the text of a note that people should see at once, for the log. Empty: no such note.
 [[nodiscard]] std::optional<std::string> warning_in(Note const& note);
 

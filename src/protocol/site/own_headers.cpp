@@ -30,7 +30,7 @@ bool read_back(Parts& p)
 bool took_intact(Parts& p, Input const& input)
 {
     auto& own = *p.contributions.next_doubtful();
-    if (is_intact(own, input)) own.doubtful = false;
+    if (is_intact(own, input)) own.doubtful = own.damaged = false;
     // A header that the store says is missing was there once, or this answer is out of date.
     else if (!std::holds_alternative<Unknown>(input)) store_header_again(p, own);
     return !own.doubtful;
@@ -41,6 +41,7 @@ bool took_intact(Parts& p, Input const& input)
 void store_header_again(Parts& p, OwnContribution& own)
 {
     if (own.restores++ == 0) p.machine.send(header_restored_note(own.header.member, name_of(own)));
+    own.damaged = true;
     p.machine.send(Overwrite{name_of(own), own.encoded->bytes});
 }
 
@@ -83,7 +84,7 @@ void answered_gather_own(Parts& p, Input const& input)
 
 void act_leave_header(Parts& p)
 {
-    if (!read_back(p)) exit_after_leaving(p);
+    if (!read_back(p)) p.machine.go(Phase::leave_commit);
 }
 
 // A process that leaves on request has until the end of that request. But it does not wait for a
@@ -97,6 +98,18 @@ void answered_leave_header(Parts& p, Input const& input)
         return p.machine.retry(Phase::leave_header);
     own.doubtful = false;
     p.machine.go(Phase::leave_header);
+}
+
+// The others may have removed this member while its process was suspended. Then its contributions
+// are void.
+void answered_leave_commit(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return exit_after_leaving(p);
+    if (!take_next(p, got->bytes)) return;
+    bool const is_member = p.chain.tip()->find(*p.member) != nullptr;
+    if (is_member || p.removal == Removal::left) return p.machine.go(Phase::leave_commit);
+    removed(p);
 }
 
 }  // namespace curtail::protocol::site

@@ -38,6 +38,7 @@ enum class Phase {
     publish_header,
     publish_read,
     leave_header,
+    leave_commit,
     lease_create,
     lease_read,
     wait,

@@ -79,6 +79,8 @@ constexpr PhaseRow rows[] = {
      "the header that already has the contribution's name", act_publish_read, answered_publish},
     {Phase::leave_header, ProtocolState::publish, "the store to return the contribution's header",
      act_leave_header, answered_leave_header},
+    {Phase::leave_commit, ProtocolState::publish, newest_commit, act_next_commit,
+     answered_leave_commit},
     {Phase::lease_create, ProtocolState::lease, merge_lease, act_lease_create,
      answered_lease_create},
     {Phase::lease_read, ProtocolState::lease, merge_lease, act_lease_read, answered_lease_read,

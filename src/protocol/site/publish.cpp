@@ -40,6 +40,7 @@ void header_exists(Parts& p, std::string const& bytes)
     auto const name = header_name(own.header.member, own.header.seq);
     if (own.unanswered && !p.config.decoder->header(bytes, name)) {
         store_header_again(p, own);
+        own.doubtful = true;
         return contributed(p);
     }
     finish(p,

@@ -33,7 +33,11 @@ struct PhaseRow {
 void act_next_commit(Parts& p);
 /// Exits. If a stop request left too little time for some work, the error says how much.
 void finish_and_report_loss(Parts& p);
-/// Deletes this process's payloads that no commit can name, and exits with the error's code.
+/// Returns the tokens of the work that is lost if this process ends now: no commit
+/// includes them, and no header in the store announces them to the next one.
+[[nodiscard]] Tokens lost_tokens(Parts const& p);
+/// Deletes this process's payloads that no commit can name, and exits with the error's code. Says
+/// how much work is lost.
 void finish(Parts& p, std::optional<Error> error = {});
 /// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit
 /// reads in a row were invalid, exits with `error` instead.
@@ -177,6 +181,7 @@ void act_gather_own(Parts& p);
 void answered_gather_own(Parts& p, Input const& input);
 void act_leave_header(Parts& p);
 void answered_leave_header(Parts& p, Input const& input);
+void answered_leave_commit(Parts& p, Input const& input);
 
 // ---- lease.cpp: LEASE, WAIT, GATHER
 

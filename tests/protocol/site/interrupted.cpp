@@ -254,7 +254,7 @@ TEST_F(Interrupted, AReplacedProcessExitsWhateverTheReasonOfItsRemoval)
     append({}, intents);
     auto const outputs = serve(Tick{});
     ASSERT_TRUE(site.exited()) << "two processes would remove each other forever";
-    EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::ok);
+    EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::temporary);
 }
 
 }  // namespace

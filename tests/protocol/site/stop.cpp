@@ -58,8 +58,10 @@ TEST_F(Stopping, NoTransferBeginsLate)
 {
     auto const begun = MonoTime{Seconds{100}};
     now = begun;
-    auto const last = cut_after({begun, begun + Seconds{90}});
+    auto const get = std::get<Get>(cut_after({begun, begun + Seconds{90}}).back());
+    auto const last = serve(Missing{get.op});  // no newer commit
     ASSERT_TRUE(site.exited());
+    EXPECT_LT(now, begun + Seconds{1});
     EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::unavailable);
     EXPECT_THAT(exit_error(last).message(), HasSubstr("cannot leave the run in time"));
 }

@@ -24,7 +24,7 @@ constexpr Known known[] = {
     {Fault::decide_twice, Invariant::commit, 0},
     {Fault::overwrite_commits, Invariant::commit, 0},
     {Fault::forget_undecided, Invariant::weights, 2},
-    {Fault::reuse_identity, Invariant::decision, 2},
+    {Fault::reuse_identity, Invariant::exit, 0},
     {Fault::extend_cut, Invariant::pending, 80},
     {Fault::delete_after_timeout, Invariant::kept, 6},
     {Fault::drop_without_record, Invariant::commit, 0},
@@ -57,6 +57,7 @@ constexpr Known known[] = {
     {Fault::fold_at_first_look, Invariant::removal, 1},
     {Fault::sweep_pending_deltas, Invariant::pending, 4},
     {Fault::restart_fork, Invariant::model, 0},
+    {Fault::lose_in_silence, Invariant::account, 1},
 };
 static_assert(std::size(known) == fault_count);
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work of the own member that no commit includes any more: the process says so, and never exits
+// with 0.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/rules/next.hpp"
+#include "scripted_site.hpp"
+
+namespace curtail::protocol {
+namespace {
+
+using test::member;
+using test::part;
+using test::ScriptedSiteBesideB;
+using test::small_run;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A has trained two blocks, and stores its weights to commit them.
+class RemovedSite : public ScriptedSiteBesideB {
+  protected:
+    RemovedSite() : ScriptedSiteBesideB(quantum_of_four()) {}
+    void SetUp() override
+    {
+        auto const outputs = serve(Tick{});
+        ASSERT_TRUE(!outputs.empty() && std::holds_alternative<StoreModel>(outputs.back()));
+        store = std::get<StoreModel>(outputs.back());
+    }
+    std::vector<Output> stored() { return serve(Stored{store.op, part("w0", store.place.name)}); }
+    static RunSpec quantum_of_four()
+    {
+        auto run = small_run(2000, {{"A"}, {"B"}, {"C"}});
+        run.params.grant_quantum = 4;
+        return run;
+    }
+    std::optional<Input> work(Output const& output) override
+    {
+        if (auto const* note = std::get_if<Note>(&output))
+            notes.push_back(note->type + json::to_string(note->details));
+        if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
+        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 1.0, 0};
+        auto const* train = std::get_if<Train>(&output);
+        if (train == nullptr || trains) return std::nullopt;
+        trains = true;
+        return Stepped{train->blocks.lowest(2), FractionalSeconds{0.1}};
+    }
+    // The notes of a type.
+    [[nodiscard]] std::vector<std::string> all(std::string const& type) const
+    {
+        std::vector<std::string> found;
+        for (auto const& note : notes)
+            if (note.starts_with(type + "{")) found.push_back(note);
+        return found;
+    }
+    void remove(Removal why)
+    {
+        Intents intents;
+        intents.remove = {{a, why}};
+        if (why == Removal::succeeded) intents.admit = Admission{{{"A"}, 0x99}, 1'000'000};
+        (void)append({}, intents, from_unix_ms(1'700'000'005'000));
+    }
+    [[nodiscard]] Tokens two_blocks() const { return 2 * run.params.block_tokens; }
+
+    StoreModel store;
+    bool trains{false};
+    std::vector<std::string> notes;
+};
+
+TEST_F(RemovedSite, SaysWhatIsLostAndJoinsAgain)
+{
+    remove(Removal::silent);
+    (void)stored();
+    EXPECT_FALSE(site.exited());
+    EXPECT_THAT(all("removed"), ElementsAre(HasSubstr(R"("why":"silent","tokens":)" +
+                                                      std::to_string(two_blocks().value) + "}")));
+    EXPECT_NE(site.status().member, a) << "it is a new member";
+}
+
+TEST_F(RemovedSite, ExitsWith69IfItStops)
+{
+    remove(Removal::silent);
+    (void)site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
+    auto const error = exit_error(stored());
+    EXPECT_EQ(error.code, ExitCode::unavailable);
+    EXPECT_THAT(error.message(), HasSubstr("this site was removed from the run: " +
+                                           std::to_string(two_blocks().value) + " tokens"));
+    EXPECT_EQ(all("removed").size(), 1U);
+    EXPECT_EQ(all("lost").size(), 0U) << "the same loss";
+}
+
+TEST_F(RemovedSite, ExitsWith75IfAnotherProcessOfItsSiteHasJoined)
+{
+    remove(Removal::succeeded);
+    auto const error = exit_error(stored());
+    EXPECT_EQ(error.code, ExitCode::temporary);
+    EXPECT_THAT(error.message(), HasSubstr("another process of this site has joined the run: " +
+                                           std::to_string(two_blocks().value) + " tokens"));
+    EXPECT_THAT(all("removed"), ElementsAre(HasSubstr(R"("why":"succeeded")")));
+}
+
+// It was suspended for long, and is asked to stop before it reads the chain.
+TEST_F(RemovedSite, ReadsTheChainBeforeItLeaves)
+{
+    remove(Removal::silent);
+    (void)site.on(now, StopRequested{now, now + Seconds{60}});
+    auto const error = exit_error(serve(Unavailable{store.op, "time-out"}));
+    EXPECT_EQ(error.code, ExitCode::unavailable);
+    EXPECT_THAT(error.message(), HasSubstr("this site was removed from the run"));
+}
+
+TEST_F(RemovedSite, SaysWhatACommitRefuses)
+{
+    Header header;
+    header.run = run.run;
+    header.member = a;
+    header.seq = {1};
+    header.base_round = {1};
+    header.ranges = newest().find(a)->held.lowest(2);
+    header.tokens = two_blocks();
+    (void)append({{header, encode(header).sha256, Refusal::norm}}, {},
+                 from_unix_ms(1'700'000'005'000));
+    (void)stored();
+    EXPECT_THAT(all("refused"), ElementsAre(HasSubstr(R"("why":"norm","tokens":)" +
+                                                      std::to_string(two_blocks().value) + "}")));
+}
+
+}  // namespace
+}  // namespace curtail::protocol
