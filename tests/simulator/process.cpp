@@ -142,7 +142,7 @@ void SimProcess::check_silence(Commit const& commit) const
     bool const starts = tip.find(commit.by.member) == nullptr;
     for (auto const& r : commit.removed) {
         auto const* m = tip.find(r.member);
-        if (r.reason != Removal::silent || m == nullptr || m->missed >= params.max_missed) continue;
+        if (r.reason != Removal::silent || m == nullptr) continue;
         if (starts) signs.check_removal(*m, params);
         else
             require(vigil.awake() > params.drop_after + params.skew, Invariant::removal, [&] {

@@ -62,6 +62,8 @@ class Simulator {
     /// the merge can be computed once more. In the latter case, all copies may be lost too.
     void damage_newest() { injector_.damage_newest(); }
     void stop(std::size_t index, Millis grace);
+    /// From now on, a step of site `index` takes about 400 ms times `factor`.
+    void set_slowness(std::size_t index, double factor) { training_.set_slowness(index, factor); }
     /// From now on, the living processes of site `index` skip every step.
     void break_site(std::size_t index);
     /// Exits of processes, in order. Killed processes are not listed.

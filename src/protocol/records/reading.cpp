@@ -13,8 +13,7 @@ CommitNumber next_to_read(CommitNumber found, CommitNumber missing)
 
 bool is_suspect(Params const& params, Member const& member, Time now)
 {
-    return member.missed >= params.max_missed ||
-           now - member.seen > params.drop_after + params.skew;
+    return now - member.seen > params.drop_after + params.skew;
 }
 
 }  // namespace curtail::protocol

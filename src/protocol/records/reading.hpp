@@ -15,10 +15,8 @@ namespace curtail::protocol {
 /// ends the search.
 [[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
 
-/// Returns true if the member is suspect: other members may remove it as silent. `now` is the
-/// current time by the store's clock. One of two conditions suffices:
-/// - Member::missed is at least `max_missed`;
-/// - Member::seen is more than `drop_after` + `skew` before `now`.
+/// Returns true if the member is suspect: other members may remove it as silent. Member::seen is
+/// then more than `drop_after` + `skew` before `now`, the current time by the store's clock.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
 
 /// Returns true if the run keeps the model of `round` for good (Params::milestone_every).

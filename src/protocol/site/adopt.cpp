@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "protocol/rules/skips.hpp"
 #include "protocol/site/notes.hpp"
 #include "protocol/site/steps.hpp"
@@ -33,7 +35,12 @@ void own_decisions(Parts& p)
         p.history.decided(d);
         if (d.refused) p.machine.send(refused_note(d, tip.number));
     }
-    if (tip.kind == Commit::Kind::merge) p.contributions.doubt();
+    if (tip.kind == Commit::Kind::merge) {
+        bool const is_decided =
+            std::ranges::any_of(tip.decided, [&](auto const& d) { return d.member == *p.member; });
+        if (!is_decided && p.contributions.count() == 0) p.training.miss_merge();
+        p.contributions.doubt();
+    }
     for (auto const& r : tip.removed)
         if (r.member == *p.member) p.removal = r.reason;
     if (keeps_failing(p))

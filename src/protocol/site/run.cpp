@@ -55,7 +55,7 @@ Needs needs_of(Parts& p)
     Needs needs;
     // Beside others, an early cut would count as the whole contribution to the round: they would
     // merge without the rest, which would then change a model on which it is not based.
-    needs.cut = due(p) || (lone(p) && p.training.keeps_skipping());
+    needs.cut = due(p) || p.training.missed_merge() || (lone(p) && p.training.keeps_skipping());
     needs.blocks = trainable(p).empty();
     needs.more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
     return needs;
@@ -144,7 +144,8 @@ void enter_run(Parts& p)
     p.machine.go(Phase::run);
     p.schedule.back = Phase::run;
     p.schedule.poll = p.machine.now() + poll_interval(p);
-    order_training(p);
+    // A cut that is due does not wait for another step.
+    if (!wants_cut(p)) order_training(p);
 }
 
 void order_training(Parts& p)

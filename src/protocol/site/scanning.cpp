@@ -83,8 +83,7 @@ bool suspect(Parts const& p, Member const& m)
         judged.seen = p.liveness.last_sign(m, store_now(p) + params.skew);
         return is_suspect(params, judged, store_now(p));
     }
-    return m.missed >= params.max_missed ||
-           p.watch.silent_for(m.id, p.machine.now()) > params.drop_after + params.skew;
+    return p.watch.silent_for(m.id, p.machine.now()) > params.drop_after + params.skew;
 }
 
 }  // namespace curtail::protocol::site

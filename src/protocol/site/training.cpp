@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/training.hpp"
 
+#include <algorithm>
+
 namespace curtail::protocol::site {
 
 void Training::set_loaded(MonoTime now, MonoTime round_ends)
@@ -10,7 +12,8 @@ void Training::set_loaded(MonoTime now, MonoTime round_ends)
     round_ends_ = round_ends;
     tried_ = false;
     last_cut_ = now;
-    steps_in_round_ = 0;
+    most_steps_ = 0;
+    left_out_ = missed_merge_ = false;
 }
 
 bool Training::adopted(MonoTime round_ends)
@@ -19,16 +22,17 @@ bool Training::adopted(MonoTime round_ends)
     base_ = requested_;
     round_ends_ = round_ends;
     tried_ = false;
-    steps_in_round_ = 0;
+    most_steps_ = steps_since_;
+    missed_merge_ = missed_merge_ || (left_out_ && has_work());
+    left_out_ = false;
     return true;
 }
 
 void Training::step(Ranges const& blocks)
 {
     since_ += blocks;
-    ++steps_since_;
+    most_steps_ = std::max(most_steps_, ++steps_since_);
     tried_ = true;
-    ++steps_in_round_;
     skips_in_a_row_ = 0;
 }
 
@@ -46,11 +50,12 @@ void Training::cut(MonoTime now)
     skipped_ = {};
     last_cut_ = now;
     skips_in_a_row_ = 0;
+    missed_merge_ = false;
 }
 
 bool Training::steps_done(Params const& params) const
 {
-    return params.local_steps > 0 && steps_in_round_ >= params.local_steps;
+    return params.local_steps > 0 && most_steps_ >= params.local_steps;
 }
 
 MonoTime Training::checkpoint_due(Params const& params) const

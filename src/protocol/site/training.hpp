@@ -38,8 +38,17 @@ class Training {
     void resume() { paused_ = false; }
     [[nodiscard]] bool paused() const { return paused_; }
 
-    /// Returns true if the trainer has made Params::local_steps steps in this round. Then the round
-    /// is over even before round_ends(). Returns false if `local_steps` is 0.
+    /// Records that a merge commit has decided no work of this member, and that none waits for a
+    /// decision.
+    void miss_merge() { left_out_ = true; }
+    /// Returns true if the trainer had work that was not cut when it adopted the model of such a
+    /// merge, and has not cut since. Then a cut is due: as a round ends anew after each merge, a
+    /// slow member would never cut.
+    [[nodiscard]] bool missed_merge() const { return missed_merge_; }
+
+    /// Returns true if the trainer has made Params::local_steps steps since a cut, and its last
+    /// step was in this round. Then the round is over even before round_ends(). Returns false if
+    /// `local_steps` is 0.
     [[nodiscard]] bool steps_done(Params const& params) const;
     [[nodiscard]] MonoTime round_ends() const { return round_ends_; }
     /// Returns true if the trainer has made or skipped a step in this round.
@@ -54,8 +63,10 @@ class Training {
     Round requested_;
     MonoTime round_ends_{};
     bool tried_{};
-    MonoTime last_cut_{};  ///< when the trainer last made a cut or loaded a model
-    std::int64_t steps_in_round_{0};
+    MonoTime last_cut_{};         ///< when the trainer last made a cut or loaded a model
+    std::int64_t most_steps_{0};  ///< most steps since a cut, of the times in this round
+    bool left_out_{};             ///< miss_merge() was called since the last model
+    bool missed_merge_{};         ///< see missed_merge()
     Ranges since_;
     std::int64_t steps_since_{0};
     Ranges skipped_;

@@ -43,7 +43,7 @@ TEST(NextToRead, GoesForwardWhenTheMissingCommitAppears)
     EXPECT_EQ(next_to_read({7}, {8}), CommitNumber{8});
 }
 
-TEST(IsSuspect, AfterMissedMergesOrALongSilence)
+TEST(IsSuspect, AfterALongSilenceAlone)
 {
     Params const params;
     Time const now = from_unix_ms(1'795'270'000'000);
@@ -52,10 +52,8 @@ TEST(IsSuspect, AfterMissedMergesOrALongSilence)
     EXPECT_FALSE(is_suspect(params, member, now));
     EXPECT_TRUE(is_suspect(params, member, now + Millis{1}));
     member.seen = now;
-    member.missed = params.max_missed - 1;
-    EXPECT_FALSE(is_suspect(params, member, now));
-    member.missed = params.max_missed;
-    EXPECT_TRUE(is_suspect(params, member, now));
+    member.missed = 1'000;
+    EXPECT_FALSE(is_suspect(params, member, now)) << "a slow member misses merges";
 }
 
 }  // namespace
