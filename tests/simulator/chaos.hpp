@@ -25,6 +25,9 @@ struct Chaos {
     double interrupted{0};
     double nan{0};      ///< of a cut: its delta has values that are not finite
     double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
+    double outlier{0};  ///< of a cut: its delta is 10 to 10^6 times as long as others
+    /// All deltas grow by this factor in each second, or shrink if it is below 1.
+    double growth_per_s{1};
 };
 
 }  // namespace curtail::protocol::simulator

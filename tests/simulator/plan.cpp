@@ -159,6 +159,8 @@ Plan plan_of(std::uint64_t seed)
     plan.chaos.damaged_header = draw.share(100);
     plan.chaos.stalled = draw.share(30);
     plan.chaos.corrupt_get = draw.share(30);
+    plan.chaos.outlier = draw.share(200);
+    plan.chaos.growth_per_s = static_cast<double>(draw.pick(9, 11)) / 10;
     if (draw.pick(0, 7) == 0) plan.origin = origin_of(draw, plan.run);
     if (plan.origin) plan.run = forked(plan.run);
     return plan;

@@ -67,6 +67,8 @@ void Training::boundary(P const& p)
             ready.nonfinite = 1;
             ++p->hardware.nan_cuts;
         }
+        ready.sumsq *= std::pow(chaos_.growth_per_s, 2 * FractionalSeconds(now()).count());
+        if (chance(chaos_.outlier)) ready.sumsq *= std::pow(10.0, static_cast<double>(pick(2, 12)));
         deliver(p, ready);
     } else if (p->adopt) {
         auto const [adopt, theta] = *std::exchange(p->adopt, {});

@@ -111,10 +111,10 @@ class Checker {
     void scales()
     {
         auto scaled = child_.decided;
-        set_scales(run_, scaled);
+        set_scales(run_, parent_, scaled);
         if (child_.kind == Commit::Kind::roster)
             for (auto& d : scaled) d.scale = 0;
-        require(scaled == child_.decided, "scales must follow from tokens and staleness");
+        require(scaled == child_.decided, "scales must follow from tokens, staleness and norms");
     }
 
     void include(ContributionDecision const& d)

@@ -17,7 +17,6 @@ Commit first_of_fork(RunSpec const& run, Digest const& run_sha256, Commit const&
     c.totals = origin.totals;
     c.done = origin.done;
     c.aside = origin.aside;
-    c.norms = origin.norms;
     return c;
 }
 
@@ -34,7 +33,6 @@ std::optional<std::string> broken_fork_rule(RunSpec const& run, Digest const& ru
     if (first.done + first.aside == stream) return "must leave blocks to train";
     if (!has_tokens(run, first.done, first.totals.tokens))
         return "totals must count the tokens of all blocks that are done";
-    if (first.norms.size() > norms_kept) return "norms must be those of the last contributions";
     return std::nullopt;
 }
 

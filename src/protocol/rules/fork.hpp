@@ -5,8 +5,9 @@
 // A fork: a run that continues the model of another run's commit (docs/curtail-store.md).
 namespace curtail::protocol {
 
-/// Builds commit 1 of a fork. It repeats the model, the momentum, the totals, `done`, `aside` and
-/// the norms of `origin`, and its round. It has no members, and the terms of `run`.
+/// Builds commit 1 of a fork. It repeats the model, the momentum, the totals, `done` and `aside` of
+/// `origin`, and its round. It has no members, the terms of `run`, and no norms: the deltas of the
+/// fork may have another length.
 [[nodiscard]] Commit first_of_fork(RunSpec const& run, Digest const& run_sha256,
                                    Commit const& origin, CommitWriter const& by, Time now);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "protocol/records/terms.hpp"
+#include "protocol/rules/clipping.hpp"
 #include "protocol/rules/heads.hpp"
 #include "protocol/rules/merge.hpp"
 #include "protocol/rules/quarantine.hpp"
@@ -115,7 +116,7 @@ void begin_round(RunSpec const& run, Commit const& parent, Decisions const& deci
 {
     out.kind = Commit::Kind::merge;
     out.round = parent.round.next();
-    set_scales(run, out.decided);
+    set_scales(run, parent, out.decided);
     out.outer_step = makes_outer_step(run, parent, out.decided);
     out.recent.push_back({out.round, out.number});
     keep_last(out.recent, static_cast<std::size_t>(run.params.keep_models) + 1);
@@ -251,14 +252,17 @@ bool makes_outer_step(RunSpec const& run, Commit const& parent,
     return tokens >= static_cast<double>(run.params.outer_min_permille) / 1000 * capacity;
 }
 
-void set_scales(RunSpec const& run, std::vector<ContributionDecision>& decided)
+void set_scales(RunSpec const& run, Commit const& parent,
+                std::vector<ContributionDecision>& decided)
 {
     std::vector<WeightInput> weighed;
     weighed.reserve(decided.size());
     for (auto const& d : decided)
         weighed.push_back({d.member.value, d.refused ? Tokens{} : d.tokens, d.staleness});
     auto const scale = scales(weighed, run.params.staleness_discount_permille);
-    for (std::size_t i = 0; i < decided.size(); ++i) decided[i].scale = scale[i];
+    auto const factors = clip_factors(parent.norms, decided);
+    for (std::size_t i = 0; i < decided.size(); ++i)
+        decided[i].scale = static_cast<float>(factors[i] * double{scale[i]});
 }
 
 std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256,

@@ -95,7 +95,8 @@ void keep_last(std::vector<T>& list, std::size_t count)
 
 /// Sets ContributionDecision::scale of each contribution to the contribution's weight in the merge.
 /// The weight is 0 if the contribution is refused or has no tokens. Otherwise, it is that of all
-/// tokens of its member.
-void set_scales(RunSpec const& run, std::vector<ContributionDecision>& decided);
+/// tokens of its member, times that of clip_factors(). `parent` is the commit before the merge.
+void set_scales(RunSpec const& run, Commit const& parent,
+                std::vector<ContributionDecision>& decided);
 
 }  // namespace curtail::protocol

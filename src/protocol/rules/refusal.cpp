@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/rules/refusal.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "protocol/records/names.hpp"
 
@@ -20,18 +18,6 @@ bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
             : no_delta;
     return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
            header.base_round <= parent.round && names_delta;
-}
-
-// True if a delta is far longer than those that the model included last.
-bool is_outlier(std::vector<double> const& norms, double norm)
-{
-    constexpr std::size_t known_norms = 8;
-    constexpr double factor = 6;
-    if (norms.size() < known_norms) return false;
-    auto sorted = norms;
-    std::ranges::sort(sorted);
-    auto const median = sorted[sorted.size() / 2];
-    return median > 0 && norm > factor * median;
 }
 
 }  // namespace
@@ -60,7 +46,6 @@ std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges 
     if (parent.round.value - header.base_round.value > run.params.max_staleness)
         return Refusal::stale;
     if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
-    if (is_outlier(parent.norms, delta_norm(header))) return Refusal::norm;
     return std::nullopt;
 }
 

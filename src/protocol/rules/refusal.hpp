@@ -13,9 +13,9 @@ namespace curtail::protocol {
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
 /// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
-/// `wrong_run`, `bad_tokens`, `not_held`, `stale`, `nan` and `norm`, in this order. Returns an
-/// empty optional if none of them applies. Does not check the reason `digest`:
-/// KnownContribution::bad reports that fault.
+/// `wrong_run`, `bad_tokens`, `not_held`, `stale` and `nan`, in this order. Returns an empty
+/// optional if none of them applies. Does not check the reasons `digest` and `norm`:
+/// KnownContribution::bad reports these faults.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 

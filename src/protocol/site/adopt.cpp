@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "protocol/rules/clipping.hpp"
 #include "protocol/rules/skips.hpp"
 #include "protocol/site/notes.hpp"
 #include "protocol/site/steps.hpp"
@@ -25,6 +26,20 @@ bool keeps_failing(Parts const& p)
     return others && !suspected.overlaps(blocks);
 }
 
+// Says which of this member's contributions the tip refuses or shortens. `norms` are those of the
+// commit before.
+void report_decisions(Parts& p, std::vector<double> const& norms)
+{
+    auto const& tip = *p.chain.tip();
+    auto const factors = clip_factors(norms, tip.decided);
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        auto const& d = tip.decided[i];
+        if (d.member != *p.member) continue;
+        if (d.refused) p.machine.send(refused_note(d, tip.number));
+        if (factors[i] < 1) p.machine.send(clipped_note(d, tip.number, factors[i]));
+    }
+}
+
 // Applies the tip's decisions on this member.
 void own_decisions(Parts& p)
 {
@@ -33,7 +48,6 @@ void own_decisions(Parts& p)
         if (d.member != *p.member) continue;
         p.contributions.remove_decided(d.seq);
         p.history.decided(d);
-        if (d.refused) p.machine.send(refused_note(d, tip.number));
     }
     if (tip.kind == Commit::Kind::merge) {
         bool const is_decided =
@@ -74,6 +88,7 @@ void resume(Parts& p)
 bool take_next(Parts& p, std::string const& bytes)
 {
     auto const before = p.chain.tip()->amended;
+    auto const norms = p.chain.tip()->norms;
     if (auto error = p.chain.advance(bytes)) {
         handle_invalid_record(p, *error);
         return false;
@@ -89,7 +104,10 @@ bool take_next(Parts& p, std::string const& bytes)
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());
     if (p.chain.tip()->complete) finish(p);
-    else if (p.member) own_decisions(p);
+    else if (p.member) {
+        report_decisions(p, norms);
+        own_decisions(p);
+    }
     return !p.machine.exited();
 }
 

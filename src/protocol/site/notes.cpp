@@ -17,6 +17,7 @@ constexpr char const* repair_requested = "repair-requested";
 constexpr char const* header_restored = "header-restored";
 constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
+constexpr char const* clipped = "clipped";
 constexpr char const* lost = "lost";
 constexpr char const* refused = "refused";
 constexpr char const* removed = "removed";
@@ -68,6 +69,16 @@ Note refused_note(ContributionDecision const& decision, CommitNumber commit)
              {"seq", decision.seq.value},
              {"commit", commit.value},
              {"why", to_text(*decision.refused)},
+             {"tokens", decision.tokens.value}}};
+}
+
+Note clipped_note(ContributionDecision const& decision, CommitNumber commit, double factor)
+{
+    return {clipped,
+            {{"member", decision.member.value},
+             {"seq", decision.seq.value},
+             {"commit", commit.value},
+             {"factor", factor},
              {"tokens", decision.tokens.value}}};
 }
 
@@ -144,6 +155,12 @@ std::optional<std::string> warning_in(Note const& note)
             note.type == refused ? "has refused work of this site"
                                  : "has removed this site's member",
             note.details.text_at("why"), note.details.integer_at("tokens").value_or(0));
+    if (note.type == clipped)
+        return fmt::format(
+            "commit {} has shortened work of this site to {:.2g} of its length: it "
+            "is more than 6 times as long as usual",
+            note.details.integer_at("commit").value_or(0),
+            note.details.number_at("factor").value_or(0));
     if (note.type == repair_requested)
         return "cannot read " + note.details.text_at("name") +
                "; asked the other sites to store it again";

@@ -22,6 +22,10 @@ namespace curtail::protocol {
 [[nodiscard]] Note adopted_note(Commit const& commit);
 /// The commit has refused a contribution of this process's member.
 [[nodiscard]] Note refused_note(ContributionDecision const& decision, CommitNumber commit);
+/// The merge `commit` has multiplied a contribution of this process's member with `factor`, because
+/// it is too long (clip_factors()).
+[[nodiscard]] Note clipped_note(ContributionDecision const& decision, CommitNumber commit,
+                                double factor);
 /// The chain up to `commit` has removed this process's member. `tokens`: those of its work that no
 /// commit includes any more.
 [[nodiscard]] Note removed_note(MemberId const& member, CommitNumber commit, Removal why,

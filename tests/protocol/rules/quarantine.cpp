@@ -29,20 +29,32 @@ class Guards : public Chain {
     MemberId const a{test::member("A", 2)};
 };
 
-TEST_F(Guards, RefuseADeltaThatIsMuchLongerThanTheOthers)
+// A guard that refuses work can stop a run: what it refuses never becomes usual.
+TEST_F(Guards, ShortenADeltaThatIsMuchLongerThanTheOthers)
 {
     for (int seq = 1; seq <= 8; ++seq) go({work(seq)});
     go({work(9, 36)});
-    EXPECT_FALSE(tip.decided[0].refused) << "6 times the median is allowed";
-    go({work(10, 37)});
-    EXPECT_EQ(tip.decided[0].refused, Refusal::norm);
+    EXPECT_FLOAT_EQ(tip.decided[0].scale, 1.0F) << "6 times the median is allowed";
+    go({work(10, 12 * 12)});
+    EXPECT_FALSE(tip.decided[0].refused);
+    EXPECT_FLOAT_EQ(tip.decided[0].scale, 0.5F);
 }
 
-TEST_F(Guards, AllowAnyLengthBeforeEightAreKnown)
+TEST_F(Guards, GetUsedToLongDeltas)
 {
-    for (int seq = 1; seq <= 7; ++seq) go({work(seq)});
-    go({work(8, 1e6)});
+    for (int seq = 1; seq <= 8; ++seq) go({work(seq)});
+    for (int seq = 9; seq <= 24; ++seq) go({work(seq, 100 * 100)});
     EXPECT_FALSE(tip.decided[0].refused);
+    EXPECT_FLOAT_EQ(tip.decided[0].scale, 1.0F) << "most of the last ones are as long";
+}
+
+TEST_F(Guards, CompareTheFirstDeltasWithEachOther)
+{
+    go({work(1, 1e12)});
+    EXPECT_FLOAT_EQ(tip.decided[0].scale, 1.0F) << "there is no other one";
+    go({work(2)});
+    go({work(3, 1e12)});
+    EXPECT_FLOAT_EQ(tip.decided[0].scale, 1.0F) << "two of three are as long";
 }
 
 TEST_F(Guards, ThreeRefusalsInARowQuarantineTheSite)

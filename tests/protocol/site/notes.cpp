@@ -52,6 +52,38 @@ TEST(Notes, AreMadeAsDocumented)
               R"("why":"time-out"})");
 }
 
+TEST(Notes, LostWorkIsAWarning)
+{
+    auto decided = included(a);
+    decided.seq = {4};
+    decided.refused = Refusal::stale;
+    EXPECT_EQ(text_of(refused_note(decided, {9})),
+              R"(refused{"member":"A.00000011.2","seq":4,"commit":9,"why":"stale","tokens":16})");
+    EXPECT_EQ(
+        warning_in(refused_note(decided, {9})),
+        "commit 9 has refused work of this site (stale): 16 tokens are lost, and their blocks "
+        "are trained again");
+    EXPECT_EQ(text_of(removed_note(a, {9}, Removal::silent, {48})),
+              R"(removed{"member":"A.00000011.2","commit":9,"why":"silent","tokens":48})");
+    EXPECT_EQ(text_of(lost_note(a, {48})), R"(lost{"member":"A.00000011.2","tokens":48})");
+    for (auto const& note : {refused_note(decided, {9}),
+                             removed_note(a, {9}, Removal::silent, {48}), lost_note(a, {48})})
+        EXPECT_TRUE(is_loss(note)) << note.type;
+    EXPECT_FALSE(is_loss(cut_note(header())));
+}
+
+TEST(Notes, ShortenedWorkIsAWarning)
+{
+    auto const note = clipped_note(included(a), {9}, 0.0251);
+    EXPECT_EQ(text_of(note),
+              R"(clipped{"member":"A.00000011.2","seq":0,"commit":9,"factor":0.0251,)"
+              R"("tokens":16})");
+    EXPECT_EQ(warning_in(note),
+              "commit 9 has shortened work of this site to 0.025 of its length: it is more than 6 "
+              "times as long as usual");
+    EXPECT_FALSE(is_loss(note)) << "all its tokens count";
+}
+
 TEST(Notes, ARepairIsAWarning)
 {
     auto const requested = repair_requested_note("models/2/x/w0.h5", 3);

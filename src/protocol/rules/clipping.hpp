@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <vector>
+
+#include "protocol/records/record.hpp"
+
+namespace curtail::protocol {
+
+/// Returns the factor by which a merge shortens each of the contributions `decided`: 1, or less for
+/// a delta that is more than 6 times as long as usual (docs/rounds.md). `norms` are those of the
+/// commit before (Commit::norms). With fewer than 8 of them, the contributions of this merge are
+/// compared with each other, too.
+///
+/// Refused contributions, those without blocks, and those whose weights became the model have 1.
+[[nodiscard]] std::vector<double> clip_factors(std::span<double const> norms,
+                                               std::span<ContributionDecision const> decided);
+
+}  // namespace curtail::protocol
