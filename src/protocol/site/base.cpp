@@ -111,6 +111,13 @@ bool replaced(Parts const& p)
     });
 }
 
+Error replaced_error(Tokens lost)
+{
+    return {ExitCode::temporary, "another process of this site has joined the run",
+            lost == Tokens{} ? "a site has one process at a time" : lost_text(lost),
+            "make sure that only one poller starts jobs of this site"};
+}
+
 // No longer in the member table: undecided work is void. Joins again as a new member, unless
 // another process has taken the place.
 void removed(Parts& p)
@@ -123,10 +130,7 @@ void removed(Parts& p)
     p.machine.send(removed_note(*p.member, p.chain.tip()->number, *p.removal, lost));
     bool const is_replaced = replaced(p) || p.removal == Removal::succeeded;
     if (is_replaced && !(p.machine.stopping() && lost == Tokens{}))
-        return finish(p,
-                      Error{ExitCode::temporary, "another process of this site has joined the run",
-                            lost == Tokens{} ? "a site has one process at a time" : lost_text(lost),
-                            "make sure that only one poller starts jobs of this site"});
+        return finish(p, replaced_error(lost));
     if (p.machine.stopping()) {
         if (lost == Tokens{}) return finish(p);
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",

@@ -174,7 +174,9 @@ void answered_publish(Parts& p, Input const& input)
 
 void exit_after_leaving(Parts& p)
 {
-    if (retired(p) && !p.machine.stopping()) finish(p, retired_error(p));
+    bool const stops = p.machine.stopping();
+    if (retired(p) && !stops) finish(p, retired_error(p));
+    else if (replaced(p) && !stops) finish(p, replaced_error(lost_tokens(p)));
     else finish_and_report_loss(p);
 }
 

@@ -119,6 +119,8 @@ bool load_failed(Parts& p, Input const& input, Phase back);
 void load_succeeded(Parts& p);
 /// Returns true if a newer process of this site is a member.
 [[nodiscard]] bool replaced(Parts const& p);
+/// Returns the error with which a process exits because of that. `lost`: tokens of its work.
+[[nodiscard]] Error replaced_error(Tokens lost);
 /// Handles the removal of this member. The process exits if it is stopping, or if another process
 /// of the site has replaced the member. Otherwise the process joins again.
 void removed(Parts& p);
