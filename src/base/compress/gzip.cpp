@@ -14,7 +14,7 @@ constexpr int unknown_system = 255;
 
 void require(bool good)
 {
-    if (!good) throw std::runtime_error("zlib does not work");
+    if (!good) throw std::runtime_error("zlib failed");
 }
 
 // zlib does not write to its input; its interface only lacks the const.

@@ -55,11 +55,11 @@ std::string span_text(energy::Interval when)
     return "from " + format_time(when.from) + " to " + format_time(when.to);
 }
 
-std::vector<Event> poller_events_of(SiteRecords const& r)
+std::vector<Event> poller_events_of(std::vector<Event> const& poller, SiteId const& site)
 {
     std::vector<Event> events;
-    std::ranges::copy_if(r.poller, std::back_inserter(events),
-                         [&](Event const& event) { return event.site == r.name(); });
+    std::ranges::copy_if(poller, std::back_inserter(events),
+                         [&](Event const& event) { return event.site == site.value; });
     return events;
 }
 

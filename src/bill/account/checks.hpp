@@ -61,8 +61,9 @@ inline constexpr Seconds rounding{1};
 [[nodiscard]] std::string job_text(JobTimeline const& job);
 /// Returns `from ... to ...`.
 [[nodiscard]] std::string span_text(energy::Interval when);
-/// Returns the events that the site's poller logged.
-[[nodiscard]] std::vector<Event> poller_events_of(SiteRecords const& r);
+/// Returns the events of one site, of those that the pollers logged.
+[[nodiscard]] std::vector<Event> poller_events_of(std::vector<Event> const& poller,
+                                                  SiteId const& site);
 /// Returns when a step ran.
 [[nodiscard]] energy::Interval interval_of(StepMetrics const& step);
 

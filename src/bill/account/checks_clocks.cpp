@@ -103,7 +103,8 @@ void check_end(Doubts& doubts, SiteRecords const& r, JobTimeline const& job)
 
 void check_clocks(Doubts& doubts, SiteRecords const& r)
 {
-    add_set_back(doubts, r, "the poller's events.jsonl", set_back(poller_events_of(r)));
+    add_set_back(doubts, r, "the poller's events.jsonl",
+                 set_back(poller_events_of(r.poller, r.site.site)));
     add_set_back(doubts, r, "events.jsonl", set_back(r.files.events));
     add_set_back(doubts, r, "metrics.jsonl", set_back(r.files.metrics));
     add_set_forward(doubts, r);

@@ -120,7 +120,7 @@ class Follower {
                        .state.phase == change.to;
         };
         if (change.from != state_.phase || std::ranges::none_of(thresholds_, leads_to))
-            wrong_.add({std::min(phases_.back().first, change.time), change.time});
+            wrong_.add({phases_.size() > 1 ? phases_.back().first : change.time, change.time});
         bool const closes = change.to == Phase::closing;
         set({change.to, closes ? std::optional(change.time) : std::nullopt}, change.time);
     }
@@ -135,13 +135,12 @@ class Follower {
     void set(windows::WindowState state, Time time)
     {
         state_ = state;
-        if (phases_.size() == 1) phases_.front().first = std::min(phases_.front().first, time);
-        phases_.emplace_back(time, state.phase);
+        phases_.emplace_back(std::max(time, phases_.back().first), state.phase);
     }
 
     std::vector<windows::Thresholds> const& thresholds_;
     windows::WindowState state_{};
-    Phases phases_{{Time::max(), Phase::closed}};
+    Phases phases_{{Time::min(), Phase::closed}};
     Contradictions wrong_;
 };
 
@@ -173,9 +172,8 @@ bool fits(Phase phase, GramsPerKwh intensity, windows::Thresholds const& thresho
 bool fits_some_phase(Phases const& phases, energy::Interval use, GramsPerKwh intensity,
                      std::vector<windows::Thresholds> const& all_thresholds)
 {
-    auto phase = std::ranges::upper_bound(phases, use.from, {}, &Phases::value_type::first);
-    if (phase != phases.begin()) --phase;
-    for (; phase != phases.end() && (phase->first < use.to || phase == phases.begin()); ++phase)
+    auto const next = std::ranges::upper_bound(phases, use.from, {}, &Phases::value_type::first);
+    for (auto phase = std::prev(next); phase != phases.end() && phase->first < use.to; ++phase)
         if (std::ranges::any_of(all_thresholds, [&](windows::Thresholds const& thresholds) {
                 return fits(phase->second, intensity, thresholds);
             }))
@@ -224,8 +222,8 @@ energy::Interval last_stay(LoggedSettings const& settings, RegionId const& regio
     return stay;
 }
 
-// Returns the samples with which the window cannot have had the phase of the decisions. What is
-// tested is true under all settings that were ever in force.
+// Returns the samples with which the window cannot have had the phase of the decisions, under any
+// of the settings that were ever in force.
 Contradictions ignored_samples(Phases const& phases, SiteRecords const& r, RunFiles const& files,
                                Axis const& axis, energy::Interval times)
 {
@@ -263,38 +261,35 @@ Contradictions out_of_order(std::vector<LoggedDecision> const& decisions)
 
 void check_decisions(Doubts& doubts, SiteRecords const& r, RunFiles const& files, Axis const& axis)
 {
-    auto const events = poller_events_of(r);
+    auto const events = poller_events_of(r.poller, r.site.site);
     if (events.empty()) return;
     auto const decisions = decisions_of(events);
-    auto const add = [&](Contradictions const& wrong, char const* title, std::string const& what) {
+    auto const add = [&](Contradictions const& wrong, char const* title, char const* which,
+                         std::string const& what) {
         if (wrong.count == 0) return;
         doubts.push_back(
             {r.index, Bound::exact, title,
-             fmt::format("{}: {} {}.", log_name(r.site.site, journal::Stream::poller), wrong.count,
-                         fmt::format(fmt::runtime(what), span_text(wrong.when)))});
+             fmt::format("{}: {} {}, {}, {}.", log_name(r.site.site, journal::Stream::poller),
+                         wrong.count, which, span_text(wrong.when), what)});
     };
-    constexpr char const* changed =
+    std::string const changed =
         "A clock was set back, or one of the two files lacks lines or was changed";
-    add(unexplained(decisions, r, files), "Decisions and samples differ",
-        std::string("lines, {}, do not have the intensity of the newest sample of "
-                    "signals.jsonl. ") +
-            changed);
+    add(unexplained(decisions, r, files), "Decisions and samples differ", "lines",
+        "do not have the intensity of the newest sample of signals.jsonl. " + changed);
     auto const early = out_of_order(decisions);
-    add(early, "Decisions out of order",
-        "decisions, {}, have a signal_time before that of the decision before. A clock was set "
-        "back, or lines were changed. The phases of the window are not compared with the samples");
+    add(early, "Decisions out of order", "decisions",
+        "have a signal_time before that of the decision before. A clock was set back, or lines "
+        "were changed. The phases of the window are not compared with the samples");
     bool const has_windows = std::ranges::any_of(
         events, [](Event const& event) { return runlog::window_change_in(event).has_value(); });
     if (early.count > 0 || (decisions.empty() && has_windows)) return;
     auto const follower = follow(r, events, axis);
-    add(follower.wrong(), "Decisions out of order",
-        "decisions, {}, cannot follow the one before. Lines are missing or were changed");
+    add(follower.wrong(), "Decisions out of order", "decisions",
+        "cannot follow the one before. Lines are missing or were changed");
     add(ignored_samples(follower.phases(), r, files, axis,
                         evaluated(r, files, axis, events, decisions)),
-        "Decisions and samples differ",
-        std::string("samples of signals.jsonl, {}, do not fit the phase that the window has by "
-                    "the decisions. ") +
-            changed);
+        "Decisions and samples differ", "samples of signals.jsonl",
+        "do not fit the phase that the window has by the decisions. " + changed);
 }
 
 }  // namespace curtail::account

@@ -296,9 +296,7 @@ std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timelin
     std::vector<Doubt> doubts;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const& site = files.run.sites[s].site;
-        std::vector<Event> poller;
-        std::ranges::copy_if(files.poller_events, std::back_inserter(poller),
-                             [&](Event const& event) { return event.site == site.value; });
+        auto const poller = poller_events_of(files.poller_events, site);
         auto const poller_file = log_name(site, Stream::poller);
         auto const trainer_file = log_name(site, Stream::trainer);
         check_order(doubts, s, poller_file, poller);

@@ -227,9 +227,9 @@ void add_unlike_trace(Notes& notes, RunFiles const& files)
 {
     if (auto const& sha256 = files.wrong_samples.uncompared; !sha256.empty())
         notes.emplace_back("Trace not compared",
-                           fmt::format("The bill has the samples that the pollers logged. Nobody "
-                                       "has compared them with the trace that the pollers replayed "
-                                       "(SHA-256 {}). --trace FILE does.",
+                           fmt::format("The bill has the samples that the pollers logged. "
+                                       "This report has not compared them with the trace that the "
+                                       "pollers replayed (SHA-256 {}). With --trace FILE, it does.",
                                        sha256));
     for (auto const& unlike : files.wrong_samples.unlike_trace)
         notes.emplace_back(

@@ -14,7 +14,7 @@ bool counts(ContributionDecision const& d)
     return !d.refused && !d.ranges.empty() && !d.inlined && d.norm > 0;
 }
 
-// The length above which a delta is an outlier; 0: nobody knows.
+// Returns the length above which a merge clips a delta, or 0 if too few lengths are known.
 double limit(std::span<double const> norms, std::span<ContributionDecision const> decided)
 {
     std::vector<double> known(norms.begin(), norms.end());
@@ -22,7 +22,7 @@ double limit(std::span<double const> norms, std::span<ContributionDecision const
         for (auto const& d : decided)
             if (counts(d)) known.push_back(d.norm);
     if (known.size() < 2) return 0;
-    // The lower one of two: an outlier must not set the limit.
+    // Of two lengths, the lower one: an outlier must not set the limit.
     auto const middle = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
     std::ranges::nth_element(known, middle);
     return most_times_usual * *middle;

@@ -7,7 +7,7 @@
 
 namespace curtail::protocol {
 
-/// Returns the factor by which a merge shortens each of the contributions `decided`: 1, or less for
+/// Returns the factor by which a merge clips each of the contributions `decided`: 1, or less for
 /// a delta that is more than 6 times as long as usual (docs/rounds.md). `norms` are those of the
 /// commit before (Commit::norms). With fewer than 8 of them, the contributions of this merge are
 /// compared with each other, too.

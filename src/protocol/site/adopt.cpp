@@ -26,7 +26,7 @@ bool keeps_failing(Parts const& p)
     return others && !suspected.overlaps(blocks);
 }
 
-// Says which of this member's contributions the tip refuses or shortens. `norms` are those of the
+// Says which of this member's contributions the tip refuses or clips. `norms` are those of the
 // commit before.
 void report_decisions(Parts& p, std::vector<double> const& norms)
 {

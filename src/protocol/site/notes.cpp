@@ -157,7 +157,7 @@ std::optional<std::string> warning_in(Note const& note)
             note.details.text_at("why"), note.details.integer_at("tokens").value_or(0));
     if (note.type == clipped)
         return fmt::format(
-            "commit {} has shortened work of this site to {:.2g} of its length: it "
+            "commit {} has clipped work of this site to {:.2g} of its length: it "
             "is more than 6 times as long as usual",
             note.details.integer_at("commit").value_or(0),
             note.details.number_at("factor").value_or(0));

@@ -53,9 +53,10 @@ struct Needs {
 Needs needs_of(Parts& p)
 {
     Needs needs;
-    // Beside others, an early cut would count as the whole contribution to the round: they would
-    // merge without the rest, which would then change a model on which it is not based.
-    needs.cut = due(p) || p.training.missed_merge() || (lone(p) && p.training.keeps_skipping());
+    // Work that a merge has left out is cut at once. For other reasons, no member cuts early beside
+    // others: that cut would count as its whole contribution to the round. They would merge without
+    // the rest, which would then change a model on which it is not based.
+    needs.cut = due(p) || p.training.owes_cut() || (lone(p) && p.training.keeps_skipping());
     needs.blocks = trainable(p).empty();
     needs.more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
     return needs;

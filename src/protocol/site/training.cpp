@@ -13,7 +13,7 @@ void Training::set_loaded(MonoTime now, MonoTime round_ends)
     tried_ = false;
     last_cut_ = now;
     most_steps_ = 0;
-    left_out_ = missed_merge_ = false;
+    missed_merge_ = owes_cut_ = false;
 }
 
 bool Training::adopted(MonoTime round_ends)
@@ -23,8 +23,8 @@ bool Training::adopted(MonoTime round_ends)
     round_ends_ = round_ends;
     tried_ = false;
     most_steps_ = steps_since_;
-    missed_merge_ = missed_merge_ || (left_out_ && has_work());
-    left_out_ = false;
+    owes_cut_ = owes_cut_ || (missed_merge_ && has_work());
+    missed_merge_ = false;
     return true;
 }
 
@@ -50,7 +50,7 @@ void Training::cut(MonoTime now)
     skipped_ = {};
     last_cut_ = now;
     skips_in_a_row_ = 0;
-    missed_merge_ = false;
+    owes_cut_ = false;
 }
 
 bool Training::steps_done(Params const& params) const

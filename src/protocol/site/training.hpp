@@ -40,15 +40,15 @@ class Training {
 
     /// Records that a merge commit has decided no work of this member, and that none waits for a
     /// decision.
-    void miss_merge() { left_out_ = true; }
+    void miss_merge() { missed_merge_ = true; }
     /// Returns true if the trainer had work that was not cut when it adopted the model of such a
     /// merge, and has not cut since. Then a cut is due: as a round ends anew after each merge, a
     /// slow member would never cut.
-    [[nodiscard]] bool missed_merge() const { return missed_merge_; }
+    [[nodiscard]] bool owes_cut() const { return owes_cut_; }
 
-    /// Returns true if the trainer has made Params::local_steps steps since a cut, and its last
-    /// step was in this round. Then the round is over even before round_ends(). Returns false if
-    /// `local_steps` is 0.
+    /// Returns true if, at some time in this round, the trainer had made Params::local_steps steps
+    /// since a cut. Then the round is over even before round_ends(). Returns false if `local_steps`
+    /// is 0.
     [[nodiscard]] bool steps_done(Params const& params) const;
     [[nodiscard]] MonoTime round_ends() const { return round_ends_; }
     /// Returns true if the trainer has made or skipped a step in this round.
@@ -64,9 +64,9 @@ class Training {
     MonoTime round_ends_{};
     bool tried_{};
     MonoTime last_cut_{};         ///< when the trainer last made a cut or loaded a model
-    std::int64_t most_steps_{0};  ///< most steps since a cut, of the times in this round
-    bool left_out_{};             ///< miss_merge() was called since the last model
-    bool missed_merge_{};         ///< see missed_merge()
+    std::int64_t most_steps_{0};  ///< greatest steps_since_ in this round
+    bool missed_merge_{};         ///< miss_merge() was called since the last model
+    bool owes_cut_{};             ///< see owes_cut()
     Ranges since_;
     std::int64_t steps_since_{0};
     Ranges skipped_;

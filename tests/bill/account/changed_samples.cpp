@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody changes samples in local files that nothing fixes. The poller decides with them, and
-// logs both, so they have to fit the phases of the window.
+// Somebody changes samples in local files that no commit fixes. The poller logs the samples and the
+// decisions that it made with them. So the samples have to fit the phases of the window.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

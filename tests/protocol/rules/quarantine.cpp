@@ -30,7 +30,7 @@ class Guards : public Chain {
 };
 
 // A guard that refuses work can stop a run: what it refuses never becomes usual.
-TEST_F(Guards, ShortenADeltaThatIsMuchLongerThanTheOthers)
+TEST_F(Guards, ClipADeltaThatIsMuchLongerThanTheOthers)
 {
     for (int seq = 1; seq <= 8; ++seq) go({work(seq)});
     go({work(9, 36)});

@@ -72,14 +72,14 @@ TEST(Notes, LostWorkIsAWarning)
     EXPECT_FALSE(is_loss(cut_note(header())));
 }
 
-TEST(Notes, ShortenedWorkIsAWarning)
+TEST(Notes, ClippedWorkIsAWarning)
 {
     auto const note = clipped_note(included(a), {9}, 0.0251);
     EXPECT_EQ(text_of(note),
               R"(clipped{"member":"A.00000011.2","seq":0,"commit":9,"factor":0.0251,)"
               R"("tokens":16})");
     EXPECT_EQ(warning_in(note),
-              "commit 9 has shortened work of this site to 0.025 of its length: it is more than 6 "
+              "commit 9 has clipped work of this site to 0.025 of its length: it is more than 6 "
               "times as long as usual");
     EXPECT_FALSE(is_loss(note)) << "all its tokens count";
 }
