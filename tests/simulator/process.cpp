@@ -142,6 +142,9 @@ void SimProcess::check_silence(Commit const& commit) const
     bool const starts = tip.find(commit.by.member) == nullptr;
     for (auto const& r : commit.removed) {
         auto const* m = tip.find(r.member);
+        bool const succeeds = r.reason == Removal::succeeded && m != nullptr;
+        if (succeeds && starts && !ended.contains(member_parts(m->id).process.nonce))
+            signs.check_succession(*m, params);
         if (r.reason != Removal::silent || m == nullptr) continue;
         if (starts) signs.check_removal(*m, params);
         else

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "protocol/site/site.hpp"
@@ -67,7 +68,9 @@ struct Ledger {
 /// process.
 struct SimProcess {
     std::size_t site_index{};
+    int folder{};  ///< the folder of the site in which the process runs; it alone uses the folder
     Process identity;
+    std::set<std::uint32_t> ended;  ///< SiteConfig::ended
     Millis clock_offset{};
     Millis frozen_until{};
     Millis skew{};  ///< as Params::skew

@@ -17,7 +17,9 @@ void Processes::start(std::size_t site)
     p->site_index = site;
     p->clock_offset = Millis{time.pick(1, 1'000'000)};
     auto const own = time.nonce();
-    SiteConfig config{{run.sites[site], own}, run, 0, shared_.store.decoder()};
+    p->folder = free_folder(site);
+    p->ended = ended_in(site, p->folder);
+    SiteConfig config{{run.sites[site], own}, run, 0, p->ended, shared_.store.decoder()};
     config.run.fork.reset();  // only run.json names the origin
     p->saboteur = saboteur_of(shared_.fault, run, shared_.store);
     p->saboteur->configure(config);
@@ -27,6 +29,25 @@ void Processes::start(std::size_t site)
     p->trainer = std::make_unique<SimTrainer>(shared_.store.blocks());
     all_.push_back(p);
     deliver(p, Tick{});
+}
+
+// The first folder that no living process of the site uses, or by chance another one.
+int Processes::free_folder(std::size_t site)
+{
+    std::set<int> used;
+    for (auto const& p : all_)
+        if (!p->dead && p->site_index == site) used.insert(p->folder);
+    int folder = shared_.time.chance(0.1) ? 1 : 0;
+    while (used.contains(folder)) ++folder;
+    return folder;
+}
+
+std::set<std::uint32_t> Processes::ended_in(std::size_t site, int folder) const
+{
+    std::set<std::uint32_t> ended;
+    for (auto const& p : all_)
+        if (p->site_index == site && p->folder == folder) ended.insert(p->identity.nonce);
+    return ended;
 }
 
 void Processes::deliver(P const& p, Input const& input)

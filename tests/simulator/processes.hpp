@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "simulator/process.hpp"
@@ -41,6 +42,9 @@ class Processes {
     void request_stop(P const& p, Millis grace);
 
   private:
+    [[nodiscard]] int free_folder(std::size_t site);
+    /// Returns the nonces of the processes that have run in a folder which none uses now.
+    [[nodiscard]] std::set<std::uint32_t> ended_in(std::size_t site, int folder) const;
     void handle(P const& p, Input const& input);
     void wake(P const& p);
     /// Passes one input to the state machine. Throws Violation if the machine throws.

@@ -22,6 +22,9 @@ class Signs {
     /// Checks that this process, which is no member, may remove a silent member: the reads of its
     /// status were far apart and equal.
     void check_removal(Member const& member, Params const& params) const;
+    /// Checks that this process, which is no member, may remove the member of another process of
+    /// its site that has not ended: all reads of the status in two intervals were equal.
+    void check_succession(Member const& member, Params const& params) const;
 
   private:
     struct Reads {

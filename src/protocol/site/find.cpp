@@ -84,33 +84,64 @@ bool alive(Parts const& p, Member const& m)
 {
     if (p.liveness.unread(m.site)) return true;
     if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
-    return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
+    return !suspect(p, m) && !p.pending.leaves(m.id) && !p.predecessors.has_ended(m.id);
 }
 
-// The members of other sites that a fold would remove.
+// The members that a fold would remove as silent.
 std::vector<MemberId> silent_members(Parts const& p)
 {
     std::vector<MemberId> list;
     for (auto const& m : p.chain.tip()->members)
-        if (m.site != p.config.process.site && find_contribution(p, m.id) == nullptr)
+        if (!p.predecessors.has_ended(m.id) && find_contribution(p, m.id) == nullptr)
             list.push_back(m.id);
     return list;
 }
 
-// How much longer the members of other sites must show no life before this process removes them. A
-// living member writes its status once in `status_interval`.
+// The sites whose status this process reads.
+std::vector<SiteId> sites_to_watch(Parts const& p)
+{
+    std::set<SiteId> sites;
+    for (auto const& m : p.chain.tip()->members)
+        if (!p.predecessors.has_ended(m.id)) sites.insert(m.site);
+    return {sites.begin(), sites.end()};
+}
+
+// How much longer the silent members must show no life before this process removes them. A living
+// member writes its status once in `status_interval`.
 Millis grace_left(Parts const& p)
 {
     if (silent_members(p).empty()) return Millis{0};
     auto const& params = p.chain.run().params;
-    return params.status_interval * 3 / 2 + 4 * params.poll_run - p.liveness.unchanged();
+    return params.status_interval * 3 / 2 + 4 * params.poll_run -
+           p.liveness.unchanged(sites_to_watch(p));
 }
 
 void look_again(Parts& p, Millis left)
 {
-    if (p.liveness.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
     p.machine.go(Phase::find_commit);
     p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
+}
+
+// True if another process of this site may be training and has work that no header announces. Its
+// place is free once it has published this work, or has shown no sign of life for some time. In the
+// first case, both are members until the other process has read of the newer one, and leaves.
+bool waits_for_twin(Parts& p)
+{
+    auto const& site = p.config.process.site;
+    auto const wait = 2 * p.chain.run().params.status_interval;
+    for (auto const& m : p.chain.tip()->members) {
+        if (!is_twin(p, m) || p.predecessors.has_ended(m.id)) continue;
+        if (p.predecessors.has_proceeded(m) || find_contribution(p, m.id) != nullptr) continue;
+        auto const left = wait - p.liveness.unchanged(site);
+        if (left <= Millis{0}) {
+            p.predecessors.is_silent(m.id);
+            continue;
+        }
+        if (p.predecessors.must_tell(m.id)) p.machine.send(waiting_for_twin_note(m.id, wait));
+        look_again(p, left);
+        return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -119,11 +150,14 @@ void look_again(Parts& p, Millis left)
 void choose_entry(Parts& p)
 {
     p.proposal.discard_draft();
+    if (waits_for_twin(p)) return;
     auto const& members = p.chain.tip()->members;
     bool const anyone = std::ranges::any_of(members, [&](auto const& m) { return alive(p, m); });
     if (!members.empty() && !anyone && own_member(p) == nullptr) {
         auto const left = grace_left(p);
-        return left > Millis{0} ? look_again(p, left) : p.machine.go(Phase::fold);
+        if (left <= Millis{0}) return p.machine.go(Phase::fold);
+        if (p.liveness.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
+        return look_again(p, left);
     }
     begin_scan(p, earlier_instances(p));
     p.machine.go(Phase::join_headers);
@@ -194,13 +228,9 @@ void answered_find_round(Parts& p, Input const& input)
 void act_find_headers(Parts& p)
 {
     if (act_scan(p) || repeat_scan(p, others(p))) return;
-    auto const& tip = *p.chain.tip();
-    std::set<SiteId> sites;
-    for (auto const& m : tip.members)
-        if (m.site != p.config.process.site) sites.insert(m.site);
-    bool const own = tip.by.member == writer(p);
-    p.liveness.begin({sites.begin(), sites.end()},
-                     own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
+    bool const own = p.chain.tip()->by.member == writer(p);
+    p.liveness.begin(sites_to_watch(p), own ? std::nullopt : std::optional(p.chain.tip_sha256()),
+                     p.machine.now());
     p.machine.go(Phase::find_status);
 }
 

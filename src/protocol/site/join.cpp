@@ -79,7 +79,7 @@ void act_fold(Parts& p)
     for (auto const& m : p.chain.tip()->members) {
         p.folded.add(m.id, p.pending.last_of(m));
         propose_removal(p, m.id,
-                        m.site == p.config.process.site ? Removal::succeeded : Removal::silent);
+                        p.predecessors.has_ended(m.id) ? Removal::succeeded : Removal::silent);
     }
     p.proposal.set_mode(Mode::fold);
     p.proposal.discard_draft();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/liveness_scan.hpp"
 
+#include <algorithm>
+
 #include "protocol/records/names.hpp"
 
 namespace curtail::protocol::site {
@@ -10,8 +12,8 @@ void LivenessScan::begin(std::vector<SiteId> sites, std::optional<Digest> foreig
     sites_ = std::move(sites);
     at_ = 0;
     if (foreign_tip) tip_ = *foreign_tip;
-    statuses_.clear();
     unread_.clear();
+    changed_.clear();
     began_ = now;
 }
 
@@ -23,26 +25,23 @@ std::optional<SiteId> LivenessScan::next() const
 void LivenessScan::take(std::string const* bytes)
 {
     auto const& site = sites_[at_++];
-    auto& seen = statuses_[site];
-    if (bytes == nullptr) return;
-    seen.bytes = *bytes;
-    if (auto decoded = decode_status(*bytes, status_name(site))) seen.status = *decoded;
+    auto const seen = bytes != nullptr ? std::optional(*bytes) : std::nullopt;
+    auto const it = statuses_.find(site);
+    if (it != statuses_.end() && it->second.bytes == seen) return;
+    changed_.insert(site);
+    Sighting sighting{seen, {}, {}};
+    if (seen)
+        if (auto decoded = decode_status(*seen, status_name(site))) sighting.status = *decoded;
+    statuses_.insert_or_assign(site, std::move(sighting));
 }
 
 void LivenessScan::take_unread() { unread_.insert(sites_[at_++]); }
 
 void LivenessScan::end(MonoTime now)
 {
-    // The first look may have seen more sites: this process has removed their members since.
-    bool const same =
-        first_tip_ == tip_ && std::ranges::all_of(statuses_, [this](auto const& seen) {
-            auto const it = first_.find(seen.first);
-            return it != first_.end() && it->second == seen.second;
-        });
-    if (same) return;
-    first_tip_ = tip_;
-    first_ = statuses_;
-    since_ = now;
+    if (last_tip_ != tip_) tip_since_ = now;
+    last_tip_ = tip_;
+    for (auto const& site : changed_) statuses_.at(site).since = now;
 }
 
 Time LivenessScan::last_sign(Member const& member, Time latest) const
@@ -51,6 +50,20 @@ Time LivenessScan::last_sign(Member const& member, Time latest) const
     auto const* status = it != statuses_.end() && it->second.status ? &*it->second.status : nullptr;
     if (status == nullptr || status->member != member.id) return member.seen;
     return status->time > latest ? member.seen : std::max(member.seen, status->time);
+}
+
+Millis LivenessScan::unchanged(std::vector<SiteId> const& sites) const
+{
+    Millis shortest = std::max(Millis{0}, Millis{began_ - tip_since_});
+    for (auto const& site : sites) shortest = std::min(shortest, unchanged(site));
+    return shortest;
+}
+
+Millis LivenessScan::unchanged(SiteId const& site) const
+{
+    auto const it = statuses_.find(site);
+    if (it == statuses_.end() || unread(site)) return Millis{0};
+    return std::max(Millis{0}, Millis{began_ - it->second.since});
 }
 
 }  // namespace curtail::protocol::site

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,8 +11,8 @@
 
 namespace curtail::protocol::site {
 
-/// What a starting process sees of the members of other sites. After an outage of the store, all of
-/// them seem silent. So it removes them only after looks that were far apart and saw the same.
+/// What a starting process sees of the members. After an outage of the store, all of them seem
+/// silent. So it removes them only after looks that were far apart and saw the same.
 class LivenessScan {
   public:
     /// Starts a look at these sites. `foreign_tip` is the digest of the newest commit; empty: this
@@ -33,9 +32,11 @@ class LivenessScan {
     /// Returns when the member has last shown life: the later of Member::seen and the time in its
     /// site's status. A status from after `latest` is ignored: its writer's clock is wrong.
     [[nodiscard]] Time last_sign(Member const& member, Time latest) const;
-    /// Returns for how long all looks have seen the same: the time from the end of the first of
-    /// them to the beginning of the last one.
-    [[nodiscard]] Millis unchanged() const { return std::max(Millis{0}, Millis{began_ - since_}); }
+    /// Returns for how long all looks have seen the same of the newest commit and of these sites:
+    /// the time from the end of the first such look to the beginning of the last one.
+    [[nodiscard]] Millis unchanged(std::vector<SiteId> const& sites) const;
+    /// Returns the same for the status of one site. Returns zero if it cannot be read.
+    [[nodiscard]] Millis unchanged(SiteId const& site) const;
     /// Returns true once per process: when the first wait for members begins.
     [[nodiscard]] bool must_tell() { return !std::exchange(told_, true); }
 
@@ -43,19 +44,18 @@ class LivenessScan {
     struct Sighting {
         std::optional<std::string> bytes;  ///< empty: there is no status
         std::optional<SiteStatus> status;  ///< empty if the bytes are invalid
-        friend bool operator==(Sighting const& a, Sighting const& b) { return a.bytes == b.bytes; }
+        MonoTime since;                    ///< end of the first look that saw the same
     };
-    using Statuses = std::map<SiteId, Sighting>;
 
     std::vector<SiteId> sites_;
     std::size_t at_{0};
     Digest tip_;
-    Statuses statuses_;
+    std::optional<Digest> last_tip_;  ///< as the look before saw it
+    MonoTime tip_since_{};            ///< end of the first look that saw the same
+    std::map<SiteId, Sighting> statuses_;
     std::set<SiteId> unread_;
+    std::set<SiteId> changed_;  ///< those of whose statuses this look saw something new
     MonoTime began_{};
-    Digest first_tip_;
-    Statuses first_;    ///< what the first of the equal looks has seen
-    MonoTime since_{};  ///< when it ended
     bool told_{false};
 };
 

@@ -17,6 +17,7 @@ constexpr char const* repair_requested = "repair-requested";
 constexpr char const* header_restored = "header-restored";
 constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
+constexpr char const* waiting_for_twin = "waiting-for-twin";
 constexpr char const* clipped = "clipped";
 constexpr char const* lost = "lost";
 constexpr char const* refused = "refused";
@@ -129,6 +130,11 @@ Note repaired_note(std::vector<std::string> const& names)
     return {repaired, {{"names", json::Array(names.begin(), names.end())}}};
 }
 
+Note waiting_for_twin_note(MemberId const& member, Millis wait)
+{
+    return {waiting_for_twin, {{"member", member.value}, {"wait_ms", wait.count()}}};
+}
+
 Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
 {
     return {members_silent,
@@ -148,6 +154,10 @@ std::optional<std::string> warning_in(Note const& note)
                json::to_string(*note.details.find("members")) + " in " +
                std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) +
                " s, unless one of them does";
+    if (note.type == waiting_for_twin)
+        return "another process of this site may be running (" + note.details.text_at("member") +
+               "); this one joins when the other has published its work or shown no life for " +
+               std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) + " s";
     if (note.type == refused || note.type == removed)
         return fmt::format(
             "commit {} {} ({}): {} tokens are lost, and their blocks are trained again",

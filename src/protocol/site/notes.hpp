@@ -54,8 +54,11 @@ namespace curtail::protocol {
 [[nodiscard]] Note terms_differ_note(std::string difference);
 /// The store's clock has jumped by `jump`.
 [[nodiscard]] Note clock_jump_note(Millis jump);
-/// No member seems alive. This process removes these members of other sites after `wait`, unless
-/// one of them shows life.
+/// Another process of this site may be training: that of `member`. This process joins when the
+/// other one has published its work, or has shown no life for `wait`.
+[[nodiscard]] Note waiting_for_twin_note(MemberId const& member, Millis wait);
+/// No member seems alive. This process removes these members after `wait`, unless one of them shows
+/// life.
 [[nodiscard]] Note members_silent_note(std::vector<MemberId> const& members, Millis wait);
 /// Returns true if the note says that work of this process's member is lost: one of refused_note(),
 /// removed_note() and lost_note(). Its detail `tokens` says how much.

@@ -12,6 +12,7 @@
 #include "protocol/site/merge_lease.hpp"
 #include "protocol/site/payloads.hpp"
 #include "protocol/site/pending.hpp"
+#include "protocol/site/predecessors.hpp"
 #include "protocol/site/proposal.hpp"
 #include "protocol/site/repairs.hpp"
 #include "protocol/site/scan.hpp"
@@ -62,6 +63,7 @@ struct Parts : Membership {
         : config(std::move(site)),
           machine(std::uint64_t{config.process.nonce} * 2 + 1),
           chain(config.decoder),
+          predecessors(config.ended),
           scan(config.decoder)
     {
     }
@@ -86,6 +88,7 @@ struct Parts : Membership {
     Search search;
     LivenessScan liveness;
     FoldedMembers folded;
+    Predecessors predecessors;
     Schedule schedule;
     MergeLease lease;
     Scan scan;

@@ -62,15 +62,18 @@ std::vector<MemberId> others(Parts const& p)
     return ids;
 }
 
+bool is_twin(Parts const& p, Member const& m)
+{
+    return m.site == p.config.process.site && member_parts(m.id).process != p.config.process;
+}
+
 std::vector<MemberId> earlier_instances(Parts const& p)
 {
     std::vector<MemberId> ids;
     auto const mine = p.member ? member_parts(*p.member).admitted : CommitNumber{INT64_MAX};
     for (auto const& m : p.chain.tip()->members) {
-        auto const parts = member_parts(m.id);
-        if (m.site == p.config.process.site && parts.process != p.config.process &&
-            parts.admitted < mine)
-            ids.push_back(m.id);
+        bool const earlier = is_twin(p, m) && member_parts(m.id).admitted < mine;
+        if (earlier && p.predecessors.has_ended(m.id)) ids.push_back(m.id);
     }
     return ids;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct SiteConfig {
     /// `run`.
     RunSpec run;
     Rate rate{};  ///< as measured by the site's previous process; 0: unknown
+    /// Process::nonce of earlier processes of the site that have certainly ended. A process that is
+    /// not in this list may be running in another folder or on another machine.
+    std::set<std::uint32_t> ended{};
     std::shared_ptr<RecordDecoder const> decoder{std::make_shared<RecordDecoder>()};
 };
 

@@ -218,8 +218,11 @@ void answered_lone_store(Parts& p, Input const& input);
 void begin_scan(Parts& p, std::vector<MemberId> members);
 /// Returns the members in the tip other than this process's member.
 [[nodiscard]] std::vector<MemberId> others(Parts const& p);
-/// Returns the members in the tip that are earlier processes of this site. If this process is not a
-/// member, all other processes of the site count as earlier.
+/// Returns true if another process of this site is the member.
+[[nodiscard]] bool is_twin(Parts const& p, Member const& m);
+/// Returns the members in the tip that are earlier processes of this site and have ended
+/// (Predecessors). If this process is not a member, all other processes of the site count as
+/// earlier.
 [[nodiscard]] std::vector<MemberId> earlier_instances(Parts const& p);
 /// Asks for the next header of the scan. Returns false if the scan is complete.
 bool act_scan(Parts& p);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "trainer/job/ended_processes.hpp"
 #include "trainer/job/member_loop.hpp"
 #include "trainer/job/site_bridges.hpp"
 #include "trainer/model/initialize.hpp"
@@ -92,7 +93,11 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                           protocol::RunSpec const& spec,
                           std::shared_ptr<store::ObjectStore> const& store)
 {
-    protocol::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
+    std::uint32_t const nonce = std::random_device{}();
+    protocol::Site site({{context.site.site, nonce},
+                         spec,
+                         context.start.rate,
+                         ended_processes(context.folder, nonce, context.log)});
     // Even if the training loop hangs, the permission is checked here.
     auto const exit_by = [&] {
         context.permission.check();

@@ -127,24 +127,26 @@ TEST_F(ScriptedSite, AMemberReplacesItsStatusOncePerInterval)
 TEST(Looks, DoNotAgreeOnDifferentInvalidBytes)
 {
     site::LivenessScan liveness;
+    std::vector<SiteId> const sites{{"B"}};
     MonoTime now{Seconds{1}};
     for (std::string const bytes : {"{", "{}", "{}"}) {
-        EXPECT_EQ(liveness.unchanged(), Millis{0}) << "before " << bytes;
+        EXPECT_EQ(liveness.unchanged(sites), Millis{0}) << "before " << bytes;
         now += Seconds{10};
-        liveness.begin({{"B"}}, Digest{}, now);
+        liveness.begin(sites, Digest{}, now);
         liveness.take(&bytes);
         liveness.end(now);
     }
-    EXPECT_EQ(liveness.unchanged(), Seconds{10});
+    EXPECT_EQ(liveness.unchanged(sites), Seconds{10});
 }
 
 TEST(Looks, BeginAgainWhenAnotherProcessCommits)
 {
     site::LivenessScan liveness;
+    std::vector<SiteId> const sites;
     auto const look = [&](std::optional<Digest> tip, int second) {
         liveness.begin({}, tip, MonoTime{Seconds{second}});
         liveness.end(MonoTime{Seconds{second + 1}});
-        return liveness.unchanged();
+        return liveness.unchanged(sites);
     };
     EXPECT_EQ(look(sha256("a"), 10), Millis{0});
     EXPECT_EQ(look(sha256("a"), 20), Seconds{9});
