@@ -47,6 +47,13 @@ bool is_replaced(Process const& process, SimStore const& store)
     return newest > own && own.value > 0;
 }
 
+// True if the store has lost the commit that the process reads next.
+bool cannot_read_on(SimProcess const& p, SimStore const& store)
+{
+    auto const& tip = p.machine->tip();
+    return tip && store.is_lost(commit_name(tip->number.next()));
+}
+
 }  // namespace
 
 bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& store) const
@@ -61,7 +68,8 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
         case ExitCode::config:
             return p.is_retired();
         case ExitCode::temporary:
-            return names_one_of(exit, damaged_) || is_replaced(p.identity, store);
+            return names_one_of(exit, damaged_) || is_replaced(p.identity, store) ||
+                   cannot_read_on(p, store);
         case ExitCode::unavailable:
             return p.stopping || p.ledger.lost > Tokens{};
         default:
@@ -71,7 +79,7 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
 
 bool Causes::explain_protocol_error(Exit const& exit, SimStore const& store) const
 {
-    return names_one_of(exit, foreign_) || !store.get(run_name);
+    return names_one_of(exit, foreign_) || names_one_of(exit, lost_) || !store.get(run_name);
 }
 
 }  // namespace curtail::protocol::simulator

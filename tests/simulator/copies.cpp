@@ -7,6 +7,27 @@
 
 namespace curtail::protocol::simulator {
 
+void Copies::keep_commit(SiteFolder const& folder, CommitNumber number, std::string const& bytes)
+{
+    commits_[folder].insert_or_assign(commit_name(number), bytes);
+}
+
+std::string const* Copies::commit(SiteFolder const& folder, std::string const& name) const
+{
+    auto const kept = commits_.find(folder);
+    if (kept == commits_.end()) return nullptr;
+    auto const copy = kept->second.find(name);
+    return copy == kept->second.end() ? nullptr : &copy->second;
+}
+
+std::optional<CommitRef> Copies::newest_commit(SiteFolder const& folder) const
+{
+    auto const kept = commits_.find(folder);
+    if (kept == commits_.end()) return std::nullopt;
+    auto const& [name, bytes] = *kept->second.rbegin();
+    return CommitRef{decode_commit(bytes, name).value().number, sha256(bytes)};
+}
+
 void Copies::keep(std::size_t site, std::string const& name, Payload const& payload)
 {
     by_site_[site].insert_or_assign(payload.sha256.hex(),

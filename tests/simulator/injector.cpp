@@ -21,7 +21,9 @@ enum class Injector::Kind : int {
     refusal,
     clock_jump,
     amendment,
-    damage
+    damage,
+    lost_commit,
+    older_store
 };
 
 void Injector::run()
@@ -33,7 +35,8 @@ void Injector::run()
         Kind::stop_request,   Kind::stop_request,   Kind::full_store,      Kind::foreign_object,
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
         Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
-        Kind::damage,         Kind::damage,         Kind::damage};
+        Kind::damage,         Kind::damage,         Kind::damage,
+        Kind::lost_commit,    Kind::older_store};
     auto const elapsed = now() - last_check_;
     last_check_ = now();
     if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
@@ -56,6 +59,10 @@ void Injector::inject(Kind kind)
             return amend();
         case Kind::damage:
             return damage_newest();
+        case Kind::lost_commit:
+            return lose_commit();
+        case Kind::older_store:
+            return set_back();
         case Kind::foreign_object:
             return add_foreign_object(
                 static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
@@ -128,6 +135,78 @@ void Injector::damage_newest()
     shared_.causes.add_damaged_payload(part.name);
     ++shared_.history.notes["damaged"];
     store_.damage(part.name, chance(0.5));
+}
+
+// Returns whether a living member has copies of all commits from `first` on.
+bool Injector::can_mend(CommitNumber first) const
+{
+    auto const has_copies = [&](P const& p) {
+        auto const member = p->machine->status().member;
+        if (!member || store_.chain().back().find(*member) == nullptr) return false;
+        for (auto n = first; n <= store_.chain().back().number; n = n.next())
+            if (shared_.copies.commit({p->site_index, p->folder}, commit_name(n)) == nullptr)
+                return false;
+        return true;
+    };
+    auto const living = processes_.living();
+    return std::any_of(living.begin(), living.end(), has_copies);
+}
+
+void Injector::lose(CommitNumber first, CommitNumber last)
+{
+    for (auto n = first; n <= last; n = n.next()) {
+        shared_.causes.add_lost_commit(commit_name(n));
+        store_.lose_commit(n);
+    }
+    ++shared_.history.notes["lost-commits"];
+}
+
+void Injector::lose_commit()
+{
+    if (!has_open_run()) return;
+    auto const newest = store_.chain().back().number;
+    CommitNumber const number{pick(1, newest.value)};
+    bool const lost = number < newest || (is_known_to_all(newest) && newest_told() == newest);
+    if (lost && can_mend(number) && !may_create(number)) lose(number, number);
+}
+
+// Sets the commits back to an earlier time. A site's status must tell a starting process of it.
+void Injector::set_back()
+{
+    if (!has_open_run()) return;
+    auto const newest = store_.chain().back().number;
+    CommitNumber const first{newest_told().value - pick(0, 3)};
+    if (first.value > 1 && can_mend(first) && is_known_to_all(newest)) lose(first, newest);
+}
+
+// The newest commit that a site's status names; 0: none.
+CommitNumber Injector::newest_told() const
+{
+    CommitNumber told;
+    for (auto const& site : run_.sites)
+        if (auto const bytes = store_.get(status_name(site)))
+            told = std::max(told, decode_status(*bytes, status_name(site)).value().tip);
+    return told;
+}
+
+// Returns whether a process may just have found that nobody has created the commit yet.
+bool Injector::may_create(CommitNumber number) const
+{
+    auto const living = processes_.living();
+    return std::any_of(living.begin(), living.end(), [&](P const& p) {
+        auto const& tip = p->machine->tip();
+        return (tip ? tip->number.next() : CommitNumber{1}) == number;
+    });
+}
+
+// A process without a tip will read the statuses.
+bool Injector::is_known_to_all(CommitNumber newest) const
+{
+    auto const living = processes_.living();
+    return std::all_of(living.begin(), living.end(), [&](P const& p) {
+        auto const& tip = p->machine->tip();
+        return !tip || tip->number >= newest;
+    });
 }
 
 void Injector::amend()

@@ -31,6 +31,13 @@ class Injector : private Part {
     void inject(P const& p, Kind kind);
     void add_foreign_header(Commit const& tip, int type);
     [[nodiscard]] bool has_open_run() const;
+    [[nodiscard]] bool can_mend(CommitNumber first) const;
+    [[nodiscard]] bool may_create(CommitNumber number) const;
+    [[nodiscard]] bool is_known_to_all(CommitNumber newest) const;
+    [[nodiscard]] CommitNumber newest_told() const;
+    void lose(CommitNumber first, CommitNumber last);
+    void lose_commit();
+    void set_back();
     template <class List>
     [[nodiscard]] auto const& any_of(List const& list)
     {

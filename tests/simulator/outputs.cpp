@@ -16,6 +16,36 @@ void Outputs::execute(P const& p, Get const& o)
     });
 }
 
+void Outputs::execute(P const& p, GetCopy const& o)
+{
+    later(Millis{pick(1, 5)}, [this, p, o] {
+        auto const* copy = shared_.copies.commit({p->site_index, p->folder}, o.name);
+        if (copy != nullptr && sha256(*copy) == o.sha256) reply(p, Got{o.op, *copy});
+        else reply(p, Missing{o.op});
+    });
+}
+
+void Outputs::execute(P const& p, KeepCommit const& o)
+{
+    shared_.copies.keep_commit({p->site_index, p->folder}, o.number, o.bytes);
+}
+
+// A listing may lack the newest commit.
+void Outputs::execute(P const& p, List const& o)
+{
+    later(Millis{pick(1, 60)}, [this, p, o] {
+        ++steps_;
+        if (chance(chaos_.stalled)) return reply_late(p, Unknown{o.op, "time-out"});
+        if (is_unanswered(p)) return reply(p, Unknown{o.op, "no answer", failure(p)});
+        auto numbers = store_.listed_commits() - Ranges::between(0, o.after.value + 1);
+        constexpr Seconds stale{5};
+        auto const newest = std::ssize(store_.chain());
+        if (now() - last_commit_ < stale && chance(chaos_.stale_404))
+            numbers -= Ranges::between(newest, newest + 1);
+        reply(p, Listed{o.op, o.after, numbers});
+    });
+}
+
 bool Outputs::fails(P const& p, Get const& o)
 {
     bool const header = o.name.rfind("contrib/", 0) == 0;
@@ -39,7 +69,10 @@ void Outputs::get(P const& p, Get const& o)
 {
     p->header_reads.begin(o.name);
     if (fails(p, o)) return;
-    auto bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
+    // Only the statuses tell of the newest commits if these are lost.
+    bool const told = store_.has_lost_commits() && o.name.rfind("status/", 0) == 0;
+    bool const stale = chance(chaos_.stale_404) && !told;
+    auto bytes = stale ? std::nullopt : store_.get(o.name);
     if (bytes && chance(chaos_.corrupt_get)) corrupt(*bytes);
     auto const* answer = bytes ? &*bytes : nullptr;
     p->header_reads.answer(o.name, answer, *store_.decoder(), now());
@@ -58,9 +91,10 @@ void Outputs::corrupt(std::string& bytes)
 
 bool Outputs::creates(Create const& o)
 {
-    bool const overwrites =
-        shared_.has(Fault::overwrite_commits) && o.name.rfind("commits/", 0) == 0;
+    bool const is_commit = o.name.rfind("commits/", 0) == 0;
+    bool const overwrites = shared_.has(Fault::overwrite_commits) && is_commit;
     bool const damages = o.name.rfind("contrib/", 0) == 0 && chance(chaos_.damaged_header);
+    if (is_commit) last_commit_ = now();
     return overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes, damages);
 }
 
@@ -78,7 +112,10 @@ void Outputs::execute(P const& p, Create const& o)
         }
         if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
         if (chance(chaos_.delayed)) {
-            later(Millis{pick(1, 40'000)}, [this, o] { static_cast<void>(creates(o)); });
+            later(Millis{pick(1, 40'000)}, [this, o] {
+                // Nobody can keep it out if another commit had this number and is lost.
+                if (!store_.is_lost(o.name)) static_cast<void>(creates(o));
+            });
             return reply(p, Unknown{o.op, "time-out"});
         }
         bool const created = creates(o);

@@ -10,6 +10,9 @@ class Outputs : private Part {
     Outputs(Shared& shared, Processes& processes) : Part(shared, processes) {}
 
     void execute(P const& p, Get const& o);
+    void execute(P const& p, GetCopy const& o);
+    void execute(P const& p, List const& o);
+    void execute(P const& p, KeepCommit const& o);
     void execute(P const& p, Create const& o);
     void execute(P const& p, StoreDelta const& o);
     void execute(P const& p, StoreModel const& o);
@@ -29,6 +32,8 @@ class Outputs : private Part {
     void corrupt(std::string& bytes);
     [[nodiscard]] bool creates(Create const& o);
     void put(P const& p, Op op, PayloadPlace const& place, Payload const& content, bool may_spoil);
+
+    Millis last_commit_{};  ///< time of the last attempt to create a commit
 };
 
 }  // namespace curtail::protocol::simulator

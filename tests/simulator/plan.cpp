@@ -113,6 +113,7 @@ bool proceeds(Simulator& s, Millis time)
 
 void continue_without_faults(Simulator& s, std::vector<SiteId> const& sites)
 {
+    s.store().restore_commits();  // as an operator would do
     for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
         if (s.living_count() == 0) s.start(0);
         // A quarantine ends by the store's clock, which may have jumped back.

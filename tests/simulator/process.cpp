@@ -76,7 +76,8 @@ void SimProcess::check_against_trainer(Status const& status) const
 void SimProcess::check_removals(Create const& create, RecordDecoder const& decoder, Millis long_ago,
                                 Millis now) const
 {
-    if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
+    // A process may also create a commit again that the store has lost.
+    if (!machine->tip() || create.name != commit_name(machine->tip()->number.next())) return;
     auto const commit = decoder.commit(create.bytes, create.name);
     require(commit.has_value(), Invariant::commit, "a site sends an invalid commit");
     check_silence(*commit);

@@ -52,6 +52,12 @@ bool SimStore::create(std::string const& name, std::string const& bytes, bool da
 {
     auto const [object, fresh] = small_.emplace(name, bytes);
     if (!fresh) return false;
+    if (auto const lost = lost_.find(name); lost != lost_.end()) {
+        require(lost->second == bytes, Invariant::commit,
+                [&] { return "another commit gets the name of the lost " + name; });
+        lost_.erase(lost);
+        return true;
+    }
     if (name.rfind("commits/", 0) == 0) committed(name, bytes);
     if (name.rfind("contrib/", 0) == 0) contributed(name, bytes);
     if (damages) object->second.back() ^= 1;
@@ -71,6 +77,26 @@ std::optional<std::string> SimStore::get(std::string const& name) const
 {
     auto const it = small_.find(name);
     return it == small_.end() ? std::nullopt : std::optional(it->second);
+}
+
+Ranges SimStore::listed_commits() const
+{
+    constexpr std::string_view folder = "commits/";
+    Ranges numbers;
+    for (auto it = small_.lower_bound(std::string(folder)); it != small_.end(); ++it) {
+        if (!it->first.starts_with(folder)) break;
+        auto const number = std::strtoll(it->first.c_str() + folder.size(), nullptr, 10);
+        numbers += Ranges::between(number, number + 1);
+    }
+    return numbers;
+}
+
+void SimStore::lose_commit(CommitNumber number)
+{
+    auto const it = small_.find(commit_name(number));
+    if (it == small_.end()) return;
+    lost_.insert(*it);
+    small_.erase(it);
 }
 
 bool SimStore::overwrite(std::string const& name, std::string const& bytes)
@@ -123,9 +149,16 @@ void SimStore::heal()
     for (auto const& [name, content] : damaged_) payloads_.insert_or_assign(name, content);
     damaged_.clear();
     for (auto const& [name, bytes] : headers_as_sent_) small_.insert_or_assign(name, bytes);
+    restore_commits();
     for (auto const& name : spoiled_)
         if (payloads_.contains(name)) spoil(name, -100);
     spoiled_.clear();
+}
+
+void SimStore::restore_commits()
+{
+    small_.merge(lost_);
+    lost_.clear();
 }
 
 void SimStore::remove(std::string const& name)

@@ -61,6 +61,14 @@ class SimStore {
     /// Adds an object that no site of the simulation made.
     void inject(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
     [[nodiscard]] std::optional<std::string> get(std::string const& name) const;
+    /// Returns the numbers of the commits that the store has.
+    [[nodiscard]] Ranges listed_commits() const;
+    /// Loses a commit of the chain. Only the same bytes may be stored under its name again.
+    void lose_commit(CommitNumber number);
+    [[nodiscard]] bool is_lost(std::string const& name) const { return lost_.contains(name); }
+    [[nodiscard]] bool has_lost_commits() const { return !lost_.empty(); }
+    /// Stores all lost commits again.
+    void restore_commits();
     PartRef put(std::string const& part, std::string const& name, Payload content);
     void spoil(std::string const& name);
     /// Damages a payload of a commit, or removes it. Until it is stored again, the newest models
@@ -117,6 +125,7 @@ class SimStore {
     std::shared_ptr<RecordDecoder const> decoder_{std::make_shared<KeptRecords>()};
     std::map<std::string, std::string> small_;
     std::map<std::string, std::string> headers_as_sent_;  ///< by name; small_ may have other bytes
+    std::map<std::string, std::string> lost_;  ///< commits that the store has lost, by name
     std::map<std::string, Payload> payloads_;
     std::set<std::string> spoiled_;
     std::map<std::string, Payload> damaged_;  ///< by name: the right content

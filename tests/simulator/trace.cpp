@@ -38,6 +38,10 @@ void put(std::ostream& out, Created const& i)
 void put(std::ostream& out, Exists const& i) { out << "Exists " << i.op; }
 void put(std::ostream& out, Got const& i) { out << "Got " << i.op << " " << sha256(i.bytes).hex(); }
 void put(std::ostream& out, Missing const& i) { out << "Missing " << i.op; }
+void put(std::ostream& out, Listed const& i)
+{
+    out << "Listed " << i.op << " " << i.after.value << " " << i.numbers.to_string();
+}
 void put(std::ostream& out, Unknown const& i)
 {
     out << "Unknown " << i.op << " " << static_cast<int>(i.code) << " " << i.why;
@@ -94,6 +98,11 @@ void put(std::ostream& out, StopRequested const& i)
 // ---- outputs
 
 void put(std::ostream& out, Get const& o) { out << "Get " << o.op << " " << o.name; }
+void put(std::ostream& out, GetCopy const& o)
+{
+    out << "GetCopy " << o.op << " " << o.name << " " << o.sha256.hex();
+}
+void put(std::ostream& out, List const& o) { out << "List " << o.op << " " << o.after.value; }
 void put(std::ostream& out, Create const& o)
 {
     out << "Create " << o.op << " " << o.name << (o.want_time ? " want_time " : " ") << o.bytes;
@@ -152,6 +161,10 @@ void put(std::ostream& out, Keep const& o)
 {
     out << "Keep";
     put_list(out, o.parts);
+}
+void put(std::ostream& out, KeepCommit const& o)
+{
+    out << "KeepCommit " << o.number.value << " " << sha256(o.bytes).hex();
 }
 void put(std::ostream& out, Note const& o)
 {

@@ -63,7 +63,8 @@ void KeptPayloads::keep_only(std::vector<protocol::PartRef> const& parts)
     for (auto const& entry : std::filesystem::directory_iterator(folder_, ignored)) {
         // The round in the name of a copy; 0 for another name.
         Round const round{leading_integer(entry.path().filename().string()).value_or(0)};
-        if (!kept.contains(entry.path()) && round <= round_of(parts.front()))
+        bool const file = entry.is_regular_file(ignored);
+        if (file && !kept.contains(entry.path()) && round <= round_of(parts.front()))
             others.push_back(entry.path());
     }
     for (auto const& path : others) std::filesystem::remove(path, ignored);

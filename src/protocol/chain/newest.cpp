@@ -27,8 +27,9 @@ class Search {
     CommitNumber missing_{0};  // after `start_`; 0: none yet
 };
 
-// The number of the first commit after `number` in a listing.
-Result<std::optional<CommitNumber>> listed_after(RunObjects const& objects, CommitNumber number)
+}  // namespace
+
+Result<protocol::Ranges> listed_commits(RunObjects const& objects, CommitNumber after)
 {
     auto const folder = store::ObjectFolder::parse("runs/" + objects.run().value + "/commits");
     if (!folder) return tl::unexpected(folder.error());
@@ -36,20 +37,19 @@ Result<std::optional<CommitNumber>> listed_after(RunObjects const& objects, Comm
     auto const name_of = [&](CommitNumber n) {
         return folder->text() + "/" + protocol::commit_name(n).substr(sizeof "commits");
     };
-    std::optional<CommitNumber> found;
+    protocol::Ranges numbers;
     auto const listed = objects.store().list(
-        *folder, name_of(number),
+        *folder, name_of(after),
         [&](store::ListedObject const& object) {
             CommitNumber const n{leading_integer(object.name.substr(before)).value_or(0)};
-            if (n > number && name_of(n) == object.name) found = n;
-            return !found;
+            if (n > after && name_of(n) == object.name)
+                numbers += protocol::Ranges::between(n.value, n.value + 1);
+            return true;
         },
         objects.call());
     if (!listed) return tl::unexpected(listed.error());
-    return found;
+    return numbers;
 }
-
-}  // namespace
 
 tl::unexpected<Error> gap_at(CommitNumber missing, CommitNumber beyond)
 {
@@ -99,14 +99,14 @@ Result<std::optional<StoredCommit>> search_end(RunObjects const& objects, Commit
         auto newest = search_newest(objects, start);
         if (!newest) return newest;
         auto const end = *newest ? (*newest)->commit.number : CommitNumber{0};
-        auto const beyond = listed_after(objects, end);
+        auto const beyond = listed_commits(objects, end);
         if (!beyond) return tl::unexpected(beyond.error());
-        if (!*beyond) return newest;
+        if (beyond->empty()) return newest;
         // While sites train, the chain grows, and "missing" may be an old answer from the cache of
         // a client. So this asks again.
         auto next = read_commit(objects, end.next());
         if (!next) return next;
-        if (!*next) return gap_at(end.next(), **beyond);
+        if (!*next) return gap_at(end.next(), {beyond->list().front().begin});
         start = end.next();
     }
 }

@@ -30,6 +30,10 @@ struct StoredCommit {
 [[nodiscard]] Result<std::optional<StoredCommit>> search_end(RunObjects const& objects,
                                                              CommitNumber start);
 
+/// Lists the numbers greater than `after` of all commits in the store, as half-open ranges.
+[[nodiscard]] Result<protocol::Ranges> listed_commits(RunObjects const& objects,
+                                                      CommitNumber after);
+
 /// The error of a chain in which commit `missing` is missing and `beyond` is not.
 [[nodiscard]] tl::unexpected<Error> gap_at(CommitNumber missing, CommitNumber beyond);
 

@@ -90,11 +90,12 @@ bool take_next(Parts& p, std::string const& bytes)
     auto const before = p.chain.tip()->amended;
     auto const norms = p.chain.tip()->norms;
     if (auto error = p.chain.advance(bytes)) {
-        handle_invalid_record(p, *error);
+        handle_invalid_record(p, foreign_commit(*error));
         return false;
     }
     p.failures.bad_reads = 0;
     p.failures.loads = 0;
+    p.machine.send(KeepCommit{p.chain.tip()->number, bytes});
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.watch.observe(*p.chain.tip(), p.machine.now());
     if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};

@@ -26,6 +26,7 @@ void landed(Parts& p, Time before)
         p.machine.send(Sweep{store_now(p), sweep_after});
     if (p.chain.tip()->kind == Commit::Kind::merge) {
         p.machine.send(merged_note(*p.chain.tip()));
+        p.mending.due = true;
         p.garbage.begin(*p.chain.tip(), p.chain.run());
         if (p.garbage.walking()) return p.machine.go(Phase::garbage);
     }
@@ -97,7 +98,7 @@ void begin_commit(Parts& p, Mode mode)
 {
     p.proposal.set_mode(mode);
     p.proposal.discard_draft();
-    p.machine.go(Phase::commit_create);
+    p.machine.go(Phase::commit_check);
 }
 
 std::optional<Commit> build(Parts const& p)
@@ -152,13 +153,13 @@ void answered_commit_read(Parts& p, Input const& input)
         if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p, before);
         bool const rebuild =
             p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr;
-        if (rebuild) return p.machine.go(Phase::commit_create);
+        if (rebuild) return p.machine.go(Phase::commit_check);
         p.payloads.abandon(p.machine);
         return after_commit(p);
     }
     bool const fails = p.machine.tries() >= tries_limit || (p.member && removes_too_much(p));
     if (fails && !p.contributions.leaving()) return give_up(p);
-    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_create
+    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_check
                                                            : Phase::commit_read);
 }
 

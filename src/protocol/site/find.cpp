@@ -16,15 +16,40 @@ CommitNumber number_to_find(Parts const& p)
     return p.search.next();
 }
 
+// The newest commit that the search has found, or that follows it.
+CommitNumber newest_found(Parts const& p)
+{
+    return p.chain.tip() ? p.chain.tip()->number : p.search.newest();
+}
+
+// The store lacks the newest commits, or an old answer hid them.
+void lacks_newest(Parts& p)
+{
+    auto const newest = newest_found(p);
+    if (++p.failures.misses < misses_limit) {
+        if (!p.chain.tip()) p.search.restart();
+        p.machine.set_tries(p.failures.misses);
+        return p.machine.retry(Phase::find_commit);
+    }
+    finish(p, Error{ExitCode::protocol, "cannot continue the run's chain",
+                    p.known.who_knows() + " " + commit_name(p.known.greatest()) + ", but " +
+                        (newest.value == 0 ? std::string("the store has no commit")
+                                           : "the newest one in the store is " +
+                                                 commit_name(newest)),
+                    "if the store was restored from a backup, create the newer commits again with "
+                    "`curtail-store repair` at a site that has copies; otherwise start a new run "
+                    "with `curtail-store fork`, or with another name"});
+}
+
 // A commit below the newest may still become visible while clients can get stale answers. After
 // that it is lost.
 void retry_absent(Parts& p, Input const& input, CommitNumber absent)
 {
     if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
         return p.machine.retry(p.machine.phase());
-    auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();
     finish(p, Error{ExitCode::protocol, "cannot read the run's chain",
-                    commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                    commit_name(absent) + " is missing, but " + commit_name(newest_found(p)) +
+                        " exists",
                     "restore the object from a backup, or start a new run from the newest model"});
 }
 
@@ -57,12 +82,20 @@ void start_chain(Parts& p, std::optional<Error> error)
     }
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.failures.bad_reads = 0;
-    p.machine.go(Phase::find_sent);
+    p.machine.send(KeepCommit{p.chain.tip()->number, p.search.bytes()});
+    bool const more = p.known.greatest() > p.chain.tip()->number;
+    p.machine.go(more ? Phase::find_commit : Phase::find_seen);
 }
 
 void found_newest(Parts& p)
 {
-    if (p.chain.tip()) return p.machine.go(Phase::find_sent);
+    if (!p.known.listed) return p.machine.go(Phase::find_list);
+    bool const behind = newest_found(p) < p.known.greatest();
+    if (behind && (p.chain.tip() || p.search.newest().value == 0)) return lacks_newest(p);
+    if (p.chain.tip()) {
+        p.failures.misses = 0;
+        return p.machine.go(Phase::find_seen);
+    }
     if (p.search.newest().value == 0 && p.chain.run().fork) {
         // `curtail-store fork` creates run.json last. So commit 1 of a fork was there, and no site
         // may create another one.
@@ -97,12 +130,22 @@ std::vector<MemberId> silent_members(Parts const& p)
     return list;
 }
 
-// The sites whose status this process reads.
+// The sites whose members this process may remove.
 std::vector<SiteId> sites_to_watch(Parts const& p)
 {
     std::set<SiteId> sites;
     for (auto const& m : p.chain.tip()->members)
         if (!p.predecessors.has_ended(m.id)) sites.insert(m.site);
+    return {sites.begin(), sites.end()};
+}
+
+// The sites whose status this process reads: those of the run, too. One of them may know of a newer
+// commit.
+std::vector<SiteId> sites_to_read(Parts const& p)
+{
+    auto const& of_run = p.chain.tip()->terms.sites;
+    std::set<SiteId> sites(of_run.begin(), of_run.end());
+    for (auto const& site : sites_to_watch(p)) sites.insert(site);
     return {sites.begin(), sites.end()};
 }
 
@@ -129,10 +172,13 @@ bool waits_for_twin(Parts& p)
 {
     auto const& site = p.config.process.site;
     auto const wait = 2 * p.chain.run().params.status_interval;
+    p.predecessors.look_again();
     for (auto const& m : p.chain.tip()->members) {
         if (!is_twin(p, m) || p.predecessors.has_ended(m.id)) continue;
+        p.predecessors.see(m, p.machine.now());
         if (p.predecessors.has_proceeded(m) || find_contribution(p, m.id) != nullptr) continue;
-        auto const left = wait - p.liveness.unchanged(site);
+        Millis const seen_for = p.machine.now() - p.predecessors.seen_since(m);
+        auto const left = wait - std::min(seen_for, p.liveness.unchanged(site));
         if (left <= Millis{0}) {
             p.predecessors.is_silent(m.id);
             continue;
@@ -171,8 +217,9 @@ void answered_find(Parts& p, Input const& input)
     if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_commit);
     if (auto const* got = std::get_if<Got>(&input)) {
         if (p.chain.tip()) {
-            if (take_next(p, got->bytes)) p.machine.go(Phase::find_commit);
-            return;
+            if (!take_next(p, got->bytes)) return;
+            p.failures.misses = 0;
+            return p.machine.go(Phase::find_commit);
         }
         p.search.exists(number, got->bytes);
         return p.machine.go(Phase::find_commit);
@@ -180,6 +227,50 @@ void answered_find(Parts& p, Input const& input)
     if (!p.chain.tip()) p.search.is_missing(number);
     if (p.chain.tip() || number == p.search.newest().next()) found_newest(p);
     else p.machine.go(Phase::find_commit);
+}
+
+// A process creates nothing before it has seen that the store has all commits.
+void answered_find_list(Parts& p, Input const& input)
+{
+    auto const* listed = std::get_if<Listed>(&input);
+    if (listed == nullptr) return p.machine.retry(Phase::find_list);
+    auto const& numbers = listed->numbers.list();
+    auto const end = numbers.empty() ? 1 : numbers.back().end;
+    p.known.raise({end - 1}, "the store has listed");
+    auto const newest = std::max(newest_found(p).value, end - 1);
+    auto const missing = Ranges::between(1, newest + 1) - listed->numbers;
+    // A listing may lack the newest one, which this process has just read.
+    bool const read = newest_found(p).value == newest;
+    bool const whole = missing.empty() || (read && missing == Ranges::between(newest, newest + 1));
+    if (!whole) return begin_mend(p, missing, Phase::find_list);
+    p.known.listed = true;
+    found_newest(p);
+}
+
+void act_find_seen(Parts& p)
+{
+    auto const& seen = p.config.seen;
+    if (!seen || std::exchange(p.known.compared, true)) return p.machine.go(Phase::find_sent);
+    p.machine.get(commit_name(seen->number));
+}
+
+void answered_find_seen(Parts& p, Input const& input)
+{
+    p.known.compared = false;
+    auto const& seen = *p.config.seen;
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry_absent(p, input, seen.number);
+    p.failures.misses = 0;
+    if (sha256(got->bytes) != seen.sha256)
+        return handle_invalid_record(
+            p, Error{ExitCode::protocol, "cannot continue run " + p.chain.run().run.value,
+                     commit_name(seen.number) +
+                         " in the store is not the commit that this site has read before: the run "
+                         "began again, or the store was restored from an older copy",
+                     "use another name for a new run"});
+    p.failures.bad_reads = 0;
+    p.known.compared = true;
+    p.machine.go(Phase::find_sent);
 }
 
 void act_find_parent(Parts& p) { p.machine.get(commit_name({p.search.newest().value - 1})); }
@@ -229,7 +320,7 @@ void act_find_headers(Parts& p)
 {
     if (act_scan(p) || repeat_scan(p, others(p))) return;
     bool const own = p.chain.tip()->by.member == writer(p);
-    p.liveness.begin(sites_to_watch(p), own ? std::nullopt : std::optional(p.chain.tip_sha256()),
+    p.liveness.begin(sites_to_read(p), own ? std::nullopt : std::optional(p.chain.tip_sha256()),
                      p.machine.now());
     p.machine.go(Phase::find_status);
 }
@@ -238,6 +329,8 @@ void act_find_status(Parts& p)
 {
     if (auto const site = p.liveness.next()) return p.machine.get(status_name(*site));
     p.liveness.end(p.machine.now());
+    p.known.raise(p.liveness.newest_tip(), "a site has read");
+    if (p.chain.tip()->number < p.known.greatest()) return lacks_newest(p);
     p.amendments.look_again();
     p.machine.go(Phase::find_amendment);
 }

@@ -68,7 +68,17 @@ void answered_genesis_store(Parts& p, Input const& input)
     auto encoded = encode(commit);
     p.proposal.set_draft({std::move(commit), std::move(encoded)});
     p.payloads.bind_newest_to({1});
-    p.machine.go(Phase::genesis_create);
+    p.machine.go(Phase::genesis_list);
+}
+
+// Meanwhile, another process may have begun the run, and the store may even have lost commit 1.
+void answered_genesis_list(Parts& p, Input const& input)
+{
+    auto const* listed = std::get_if<Listed>(&input);
+    if (listed == nullptr) return p.machine.retry(Phase::genesis_list);
+    if (listed->numbers.empty()) return p.machine.switch_to(Phase::genesis_create);
+    p.known.listed = false;
+    answered_genesis_create(p, input);
 }
 
 // No member is alive: as a non-member, decide all pending contributions and remove members without
@@ -91,7 +101,7 @@ void act_fold(Parts& p)
 
 void act_join_headers(Parts& p)
 {
-    if (!act_scan(p) && !repeat_scan(p, earlier_instances(p))) p.machine.go(Phase::join_create);
+    if (!act_scan(p) && !repeat_scan(p, earlier_instances(p))) p.machine.go(Phase::join_check);
 }
 
 MemberId const* own_member(Parts const& p)
@@ -144,7 +154,7 @@ void answered_join(Parts& p, Input const& input)
     }
     constexpr int tries_to_join = 8;
     if (p.machine.tries() >= tries_to_join) return p.machine.go(Phase::find_commit);
-    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
+    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::join_check : Phase::join_read);
 }
 
 }  // namespace curtail::protocol::site

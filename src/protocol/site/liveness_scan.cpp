@@ -13,7 +13,6 @@ void LivenessScan::begin(std::vector<SiteId> sites, std::optional<Digest> foreig
     at_ = 0;
     if (foreign_tip) tip_ = *foreign_tip;
     unread_.clear();
-    changed_.clear();
     began_ = now;
 }
 
@@ -28,7 +27,6 @@ void LivenessScan::take(std::string const* bytes)
     auto const seen = bytes != nullptr ? std::optional(*bytes) : std::nullopt;
     auto const it = statuses_.find(site);
     if (it != statuses_.end() && it->second.bytes == seen) return;
-    changed_.insert(site);
     Sighting sighting{seen, {}, {}};
     if (seen)
         if (auto decoded = decode_status(*seen, status_name(site))) sighting.status = *decoded;
@@ -41,7 +39,8 @@ void LivenessScan::end(MonoTime now)
 {
     if (last_tip_ != tip_) tip_since_ = now;
     last_tip_ = tip_;
-    for (auto const& site : changed_) statuses_.at(site).since = now;
+    for (auto& [site, seen] : statuses_)
+        if (!seen.since) seen.since = now;
 }
 
 Time LivenessScan::last_sign(Member const& member, Time latest) const
@@ -50,6 +49,14 @@ Time LivenessScan::last_sign(Member const& member, Time latest) const
     auto const* status = it != statuses_.end() && it->second.status ? &*it->second.status : nullptr;
     if (status == nullptr || status->member != member.id) return member.seen;
     return status->time > latest ? member.seen : std::max(member.seen, status->time);
+}
+
+CommitNumber LivenessScan::newest_tip() const
+{
+    CommitNumber newest;
+    for (auto const& [site, seen] : statuses_)
+        if (seen.status) newest = std::max(newest, seen.status->tip);
+    return newest;
 }
 
 Millis LivenessScan::unchanged(std::vector<SiteId> const& sites) const
@@ -62,8 +69,8 @@ Millis LivenessScan::unchanged(std::vector<SiteId> const& sites) const
 Millis LivenessScan::unchanged(SiteId const& site) const
 {
     auto const it = statuses_.find(site);
-    if (it == statuses_.end() || unread(site)) return Millis{0};
-    return std::max(Millis{0}, Millis{began_ - it->second.since});
+    if (it == statuses_.end() || unread(site) || !it->second.since) return Millis{0};
+    return std::max(Millis{0}, Millis{began_ - *it->second.since});
 }
 
 }  // namespace curtail::protocol::site

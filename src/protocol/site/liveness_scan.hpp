@@ -32,6 +32,8 @@ class LivenessScan {
     /// Returns when the member has last shown life: the later of Member::seen and the time in its
     /// site's status. A status from after `latest` is ignored: its writer's clock is wrong.
     [[nodiscard]] Time last_sign(Member const& member, Time latest) const;
+    /// Returns the newest commit that a status names; 0: none.
+    [[nodiscard]] CommitNumber newest_tip() const;
     /// Returns for how long all looks have seen the same of the newest commit and of these sites:
     /// the time from the end of the first such look to the beginning of the last one.
     [[nodiscard]] Millis unchanged(std::vector<SiteId> const& sites) const;
@@ -44,7 +46,8 @@ class LivenessScan {
     struct Sighting {
         std::optional<std::string> bytes;  ///< empty: there is no status
         std::optional<SiteStatus> status;  ///< empty if the bytes are invalid
-        MonoTime since;                    ///< end of the first look that saw the same
+        /// End of the first look that saw the same; empty until it ends.
+        std::optional<MonoTime> since;
     };
 
     std::vector<SiteId> sites_;
@@ -54,7 +57,6 @@ class LivenessScan {
     MonoTime tip_since_{};            ///< end of the first look that saw the same
     std::map<SiteId, Sighting> statuses_;
     std::set<SiteId> unread_;
-    std::set<SiteId> changed_;  ///< those of whose statuses this look saw something new
     MonoTime began_{};
     bool told_{false};
 };

@@ -57,13 +57,31 @@ void write_status(Parts& p)
     (void)is_status_due(p);
 }
 
+// Returns what a question asks of the store. Returns an empty optional if the trainer
+// or this machine answers it.
+std::optional<StoreUse> use_of(Question question)
+{
+    switch (question) {
+        case Question::cut:
+        case Question::copy:
+            return std::nullopt;
+        case Question::create:
+        case Question::store:
+        case Question::merge:
+        case Question::restore:
+            return StoreUse::write;
+        default:
+            return StoreUse::read;
+    }
+}
+
 // A process that is not yet a member has no work to lose. It exits if the store stays read-only,
 // forbidden, full or unreachable. A single unreadable header or status does not count. True if it
 // exits.
 bool refused_at_start(Parts& p, Input const& input)
 {
     auto const failure = failure_in(input);
-    bool const reads = p.machine.last_question() == Question::get;
+    bool const reads = use_of(p.machine.last_question()) == StoreUse::read;
     auto& failures = reads ? p.failures.reads_at_start : p.failures.writes_at_start;
     if (!failure) failures = 0;
     if (p.member || !failure) return false;
@@ -99,8 +117,7 @@ bool denied_for_long(Parts& p, Input const& input)
 {
     auto& since = p.failures.denied_since;
     auto const failure = failure_in(input);
-    // The trainer answers a cut, not the store.
-    if (!denies(failure) && p.machine.last_question() != Question::cut) since.reset();
+    if (!denies(failure) && use_of(p.machine.last_question())) since.reset();
     if (!denies(failure) || !p.member) return false;
     if (!since) since = p.machine.now();
     auto const denied = p.machine.now() - *since;
@@ -116,22 +133,6 @@ bool denied_for_long(Parts& p, Input const& input)
                     failure->why + loss,
                     "correct the credentials or rights of this site, then start it again"});
     return true;
-}
-
-// Returns what a question asks of the store. Returns an empty optional if the trainer answers it.
-std::optional<StoreUse> use_of(Question question)
-{
-    switch (question) {
-        case Question::cut:
-            return std::nullopt;
-        case Question::create:
-        case Question::store:
-        case Question::merge:
-        case Question::restore:
-            return StoreUse::write;
-        default:
-            return StoreUse::read;
-    }
 }
 
 // Tells the watch whether the store has answered. `use`: of the question.
@@ -183,8 +184,11 @@ bool is_overdue(Parts& p)
 bool leaves_at_once(Parts const& p)
 {
     auto const phase = p.machine.phase();
-    bool const early =
-        phase < Phase::fold || phase == Phase::join_headers || phase == Phase::join_create;
+    bool const mends = phase >= Phase::mend_list && phase <= Phase::mend_create;
+    bool const early = phase < Phase::fold || phase == Phase::join_headers ||
+                       phase == Phase::join_check || phase == Phase::join_list ||
+                       phase == Phase::join_create ||
+                       (mends && !p.member);
     bool const admitted = p.chain.tip() && own_member(p) != nullptr;
     return p.machine.stopping() && early && !admitted;
 }
@@ -273,6 +277,14 @@ void finish(Parts& p, std::optional<Error> error)
     }
     p.payloads.abandon(p.machine);
     p.machine.exit(std::move(error));
+}
+
+Error foreign_commit(Error error)
+{
+    error.remedy = "if this object is no commit of this run, `curtail-store repair` removes it after "
+                 "asking; if it is, start a new run from a commit before it with `curtail-store "
+                 "fork`";
+    return error;
 }
 
 void handle_invalid_record(Parts& p, Error error)

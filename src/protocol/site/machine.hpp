@@ -12,7 +12,7 @@
 namespace curtail::protocol::site {
 
 /// The kinds of questions. Questions of one kind have the same possible answers.
-enum class Question { get, create, store, merge, restore, load, adopt, cut };
+enum class Question { get, copy, list, create, store, merge, restore, load, adopt, cut };
 
 /// The mechanics of the state machine, without the rules of the protocol: the phase, the open
 /// question, the time of the current input, and the outputs for this input.

@@ -66,7 +66,7 @@ void act_merge(Parts& p)
     auto const commit = build(p);
     bool const needs_model = commit && commit->kind == Commit::Kind::merge;
     auto key = needs_model ? key_of(p, *commit) : MergeKey{};
-    if (!needs_model || has_made(p, key)) return p.machine.go(Phase::commit_create);
+    if (!needs_model || has_made(p, key)) return p.machine.go(Phase::commit_check);
     p.payloads.abandon(p.machine);
     ++p.attempt;
     auto merge = merge_of(p, key);
@@ -89,7 +89,7 @@ void answered_merge(Parts& p, Input const& input)
     if (!merged->refused.empty()) return merge_refused(p, merged->refused);
     p.payloads.made(merged->weights.value(), merged->momentum);
     load_succeeded(p);
-    p.machine.go(Phase::commit_create);
+    p.machine.go(Phase::commit_check);
 }
 
 void act_lone_store(Parts& p)

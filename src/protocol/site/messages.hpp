@@ -20,6 +20,8 @@
 //
 //     question                    possible answers
 //     Get                         Got, Missing, Unknown
+//     GetCopy                     Got, Missing
+//     List                        Listed, Unknown
 //     Create                      Created, Exists, Unknown
 //     StoreDelta, StoreModel,     Stored, Unavailable
 //       MakeInitial
@@ -29,7 +31,8 @@
 //     Adopt                       Adopted, Corrupt, Unavailable
 //     Cut                         CutReady
 //
-// Train, Discard, Delete, Overwrite, Sweep, Keep, Note and Exit are orders without an answer.
+// Train, Discard, Delete, Overwrite, Sweep, Keep, KeepCommit, Note and Exit are orders without an
+// answer.
 //
 // A question to the store may take long. Meanwhile the program must neither pause the trainer nor
 // hold back other inputs. The names of all objects are relative to the folder `runs/<run>/` of the
@@ -75,7 +78,14 @@ struct Got {
 struct Missing {
     Op op{};
 };
-/// Answer to Get or Create: the outcome is not known, because the store failed or did not reply.
+/// Answer to List: the numbers of the commits that the store lists, as half-open ranges. A listing
+/// may lack an object that was just created.
+struct Listed {
+    Op op{};
+    CommitNumber after;  ///< List::after
+    Ranges numbers;
+};
+/// Answer to Get, List or Create: the outcome is not known, because the store failed or did not reply.
 struct Unknown {
     Op op{};
     std::string why;
@@ -172,7 +182,7 @@ struct StopRequested {
     MonoTime end;  ///< at this time, the Site exits without waiting for any answer
 };
 
-using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted,
+using Input = std::variant<Tick, Created, Exists, Got, Missing, Listed, Unknown, Stored, Loaded, Adopted,
                            Merged, Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady,
                            Published, StopRequested>;
 
@@ -182,6 +192,18 @@ using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored,
 struct Get {
     Op op{};
     std::string name;
+};
+/// Asks for this machine's copy of a record (KeepCommit). The answer is Missing if there is none
+/// with this digest.
+struct GetCopy {
+    Op op{};
+    std::string name;
+    Digest sha256;
+};
+/// Asks which commits with a number greater than `after` the store has.
+struct List {
+    Op op{};
+    CommitNumber after;
 };
 /// Asks to create an object, but not if an object named `name` exists already.
 struct Create {
@@ -322,6 +344,12 @@ struct Sweep {
 struct Keep {
     std::vector<PartRef> parts;
 };
+/// Orders the program to keep a copy of a commit on this machine, from process to process of the
+/// site. The order may fail.
+struct KeepCommit {
+    CommitNumber number;
+    std::string bytes;
+};
 /// Orders the program to write an event to events.jsonl. The functions in protocol/site/notes.hpp
 /// make all Notes.
 struct Note {
@@ -335,7 +363,8 @@ struct Exit {
 };
 
 using Output =
-    std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore, LoadModel, Cut,
-                 Adopt, Train, Discard, Delete, Overwrite, Sweep, Keep, Note, Exit>;
+    std::variant<Get, GetCopy, List, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore,
+                 LoadModel, Cut, Adopt, Train, Discard, Delete, Overwrite, Sweep, Keep, KeepCommit,
+                 Note, Exit>;
 
 }  // namespace curtail::protocol

@@ -19,6 +19,9 @@ constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
 constexpr char const* waiting_for_twin = "waiting-for-twin";
 constexpr char const* clipped = "clipped";
+constexpr char const* commits_lost = "commits-lost";
+constexpr char const* commits_restored = "commits-restored";
+constexpr char const* foreign_commit = "foreign-commit";
 constexpr char const* lost = "lost";
 constexpr char const* refused = "refused";
 constexpr char const* removed = "removed";
@@ -142,6 +145,21 @@ Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
              {"wait_ms", wait.count()}}};
 }
 
+Note commits_lost_note(CommitNumber first, CommitNumber last)
+{
+    return {commits_lost, {{"first", first.value}, {"last", last.value}}};
+}
+
+Note foreign_commit_note(CommitNumber number)
+{
+    return {foreign_commit, {{"commit", number.value}}};
+}
+
+Note commits_restored_note(CommitNumber first, CommitNumber last)
+{
+    return {commits_restored, {{"first", first.value}, {"last", last.value}}};
+}
+
 bool is_loss(Note const& note)
 {
     return note.type == refused || note.type == removed || note.type == lost;
@@ -154,6 +172,18 @@ std::optional<std::string> warning_in(Note const& note)
                json::to_string(*note.details.find("members")) + " in " +
                std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) +
                " s, unless one of them does";
+    if (note.type == foreign_commit)
+        return fmt::format(
+            "the object under the number of commit {} is no commit of this run; the run stops when "
+            "it gets there, unless `curtail-store repair` removes the object",
+            note.details.integer_at("commit").value_or(0));
+    if (note.type == commits_lost || note.type == commits_restored)
+        return fmt::format("the store has lost the commits {} to {}; {}",
+                           note.details.integer_at("first").value_or(0),
+                           note.details.integer_at("last").value_or(0),
+                           note.type == commits_lost
+                               ? "`curtail-store repair` creates them again at a site with copies"
+                               : "this site has created them again from its copies");
     if (note.type == waiting_for_twin)
         return "another process of this site may be running (" + note.details.text_at("member") +
                "); this one joins when the other has published its work or shown no life for " +

@@ -60,6 +60,12 @@ namespace curtail::protocol {
 /// No member seems alive. This process removes these members after `wait`, unless one of them shows
 /// life.
 [[nodiscard]] Note members_silent_note(std::vector<MemberId> const& members, Millis wait);
+/// The store has lost these commits, and this site has no copies of all of them.
+[[nodiscard]] Note commits_lost_note(CommitNumber first, CommitNumber last);
+/// An object far beyond the newest commit has the name of a commit, but is none of this run.
+[[nodiscard]] Note foreign_commit_note(CommitNumber number);
+/// This process has created these lost commits again.
+[[nodiscard]] Note commits_restored_note(CommitNumber first, CommitNumber last);
 /// Returns true if the note says that work of this process's member is lost: one of refused_note(),
 /// removed_note() and lost_note(). Its detail `tokens` says how much.
 [[nodiscard]] bool is_loss(Note const& note);

@@ -7,8 +7,10 @@
 #include "protocol/site/contributions.hpp"
 #include "protocol/site/garbage.hpp"
 #include "protocol/site/known_chain.hpp"
+#include "protocol/site/known_commits.hpp"
 #include "protocol/site/liveness_scan.hpp"
 #include "protocol/site/machine.hpp"
+#include "protocol/site/mending.hpp"
 #include "protocol/site/merge_lease.hpp"
 #include "protocol/site/payloads.hpp"
 #include "protocol/site/pending.hpp"
@@ -63,6 +65,7 @@ struct Parts : Membership {
         : config(std::move(site)),
           machine(std::uint64_t{config.process.nonce} * 2 + 1),
           chain(config.decoder),
+          known(config.seen),
           predecessors(config.ended),
           scan(config.decoder)
     {
@@ -86,6 +89,7 @@ struct Parts : Membership {
 
     Amendments amendments;
     Search search;
+    KnownCommits known;
     LivenessScan liveness;
     FoldedMembers folded;
     Predecessors predecessors;
@@ -95,6 +99,7 @@ struct Parts : Membership {
     Payloads payloads;
     Garbage garbage;
     Repairs repairs;
+    Mending mending;
 };
 
 }  // namespace curtail::protocol::site

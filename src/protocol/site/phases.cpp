@@ -10,6 +10,8 @@ void act_nothing(Parts&) {}
 bool stops(Parts& p) { return p.machine.stopping(); }
 // A look for requests interrupts another phase.
 bool urgent_during_look(Parts& p) { return p.repairs.back == Phase::run ? wants_cut(p) : stops(p); }
+// A member looks for lost commits while it trains.
+bool urgent_during_mend(Parts& p) { return p.mending.back == Phase::run && wants_cut(p); }
 
 // What several phases wait for.
 constexpr char const* run_record = "the run's record (run.json)";
@@ -24,6 +26,7 @@ constexpr char const* other_work = "contributions of other members";
 constexpr char const* next_commit = "the next commit";
 constexpr char const* adoption = "the trainer to adopt the newest model";
 constexpr char const* repaired_model = "the newest model to be stored again";
+constexpr char const* lost_commits = "commits that the store has lost to be created again";
 constexpr char const* merge_records = "the records of the newest merge";
 
 constexpr PhaseRow rows[] = {
@@ -32,10 +35,13 @@ constexpr PhaseRow rows[] = {
     {Phase::probe_again, ProtocolState::probe,
      "the store to refuse a second create of the same name", act_probe_again, answered_probe},
     {Phase::run_get, ProtocolState::probe, run_record, act_run_get, answered_run},
-    {Phase::run_commit, ProtocolState::probe, run_record, act_run_commit, answered_run_commit},
+    {Phase::run_list, ProtocolState::probe, run_record, act_list, answered_run_list},
     {Phase::run_create, ProtocolState::probe, run_record, act_run_create, answered_run},
     {Phase::find_commit, ProtocolState::find, newest_commit, act_find_commit, answered_find},
+    {Phase::find_list, ProtocolState::find, "the list of all commits", act_list, answered_find_list},
     {Phase::find_parent, ProtocolState::find, newest_commit, act_find_parent, answered_find_parent},
+    {Phase::find_seen, ProtocolState::find, "the newest commit that this site has read",
+     act_find_seen, answered_find_seen},
     {Phase::find_sent, ProtocolState::find,
      "the commit under a number that this process tried to create", act_find_sent,
      answered_find_sent},
@@ -48,11 +54,15 @@ constexpr PhaseRow rows[] = {
      answered_amendment},
     {Phase::genesis_store, ProtocolState::genesis, "the store to take the initial weights",
      act_genesis_store, answered_genesis_store},
+    {Phase::genesis_list, ProtocolState::genesis, "the list of all commits", act_list,
+     answered_genesis_list},
     {Phase::genesis_create, ProtocolState::genesis, "commit 1 to be created", act_genesis_create,
      answered_genesis_create},
     {Phase::fold, ProtocolState::fold, "nothing", act_fold, nullptr},
     {Phase::join_headers, ProtocolState::join,
      "pending contributions of this site's earlier instances", act_join_headers, answered_scan},
+    {Phase::join_check, ProtocolState::join, admission, act_check_tip, answered_check_tip},
+    {Phase::join_list, ProtocolState::join, admission, act_check_end, answered_check_end},
     {Phase::join_create, ProtocolState::join, admission, act_join, answered_join},
     {Phase::join_read, ProtocolState::join, admission, act_next_commit, answered_join},
     {Phase::base_wait, ProtocolState::base, common_base, act_base_wait, nullptr},
@@ -99,6 +109,8 @@ constexpr PhaseRow rows[] = {
      answered_merge},
     {Phase::lone_store, ProtocolState::lone, "the store to take this site's weights",
      act_lone_store, answered_lone_store},
+    {Phase::commit_check, ProtocolState::commit, next_commit, act_check_tip, answered_check_tip},
+    {Phase::commit_list, ProtocolState::commit, next_commit, act_check_end, answered_check_end},
     {Phase::commit_create, ProtocolState::commit, next_commit, act_commit_create,
      answered_commit_create},
     {Phase::commit_read, ProtocolState::commit, next_commit, act_next_commit, answered_commit_read},
@@ -106,6 +118,15 @@ constexpr PhaseRow rows[] = {
      act_garbage, answered_garbage},
     {Phase::adopt_forward, ProtocolState::adopt, adoption, act_next_commit, answered_forward},
     {Phase::adopt_apply, ProtocolState::adopt, adoption, act_adopt_apply, answered_adopt},
+    {Phase::mend_list, ProtocolState::repair, lost_commits, act_mend_list, answered_mend_list,
+     urgent_during_mend},
+    {Phase::mend_successor, ProtocolState::repair, lost_commits, act_mend_successor,
+     answered_mend_successor, urgent_during_mend},
+    {Phase::mend_copy, ProtocolState::repair, lost_commits, act_mend_copy, answered_mend_copy},
+    {Phase::mend_below, ProtocolState::repair, lost_commits, act_mend_below, answered_mend_below,
+     urgent_during_mend},
+    {Phase::mend_create, ProtocolState::repair, lost_commits, act_mend_create,
+     answered_mend_create},
     {Phase::repair_forward, ProtocolState::repair, repaired_model, act_next_commit,
      answered_repair_forward},
     {Phase::repair_restore, ProtocolState::repair, "the store to take a copy of the newest model",

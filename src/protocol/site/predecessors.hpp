@@ -20,10 +20,22 @@ class Predecessors {
     }
     /// Records that a member has shown no sign of life for so long that its process has ended.
     void is_silent(MemberId const& id) { silent_.insert(id); }
-    /// Returns true if commits have decided work of the member since the first call for it.
-    [[nodiscard]] bool has_proceeded(Member const& member)
+    /// Forgets is_silent(): a later look may see a sign of life.
+    void look_again() { silent_.clear(); }
+    /// Takes that the newest commit lists the member.
+    void see(Member const& member, MonoTime now)
     {
-        return member.seq > first_.try_emplace(member.id, member.seq).first->second;
+        first_.try_emplace(member.id, Sighting{member.seq, now});
+    }
+    /// Returns true if commits have decided work of the member since see() was first called for it.
+    [[nodiscard]] bool has_proceeded(Member const& member) const
+    {
+        return member.seq > first_.at(member.id).seq;
+    }
+    /// Returns when see() was first called for the member.
+    [[nodiscard]] MonoTime seen_since(Member const& member) const
+    {
+        return first_.at(member.id).since;
     }
     /// Returns true once per member: when the wait for it begins.
     [[nodiscard]] bool must_tell(MemberId const& id) { return told_.insert(id).second; }
@@ -32,7 +44,11 @@ class Predecessors {
     std::set<std::uint32_t> ended_;  ///< SiteConfig::ended
     std::set<MemberId> silent_;
     std::set<MemberId> told_;
-    std::map<MemberId, Seq> first_;  ///< Member::seq when this process first saw the member
+    struct Sighting {
+        Seq seq;
+        MonoTime since;
+    };
+    std::map<MemberId, Sighting> first_;  ///< when this process first saw the member
 };
 
 }  // namespace curtail::protocol::site

@@ -37,16 +37,18 @@ void act_run_get(Parts& p) { p.machine.get(run_name); }
 
 // An absent run.json means a new run, unless there is a commit. Then a copy into this store was
 // interrupted, or run.json is lost.
-void act_run_commit(Parts& p) { p.machine.get(commit_name({1})); }
+void act_list(Parts& p) { p.machine.send(List{p.machine.ask(Question::list), {}}); }
 
-void answered_run_commit(Parts& p, Input const& input)
+void answered_run_list(Parts& p, Input const& input)
 {
-    if (std::holds_alternative<Missing>(input)) return p.machine.retry(Phase::run_create);
-    if (!std::holds_alternative<Got>(input)) return p.machine.retry(Phase::run_commit);
+    auto const* listed = std::get_if<Listed>(&input);
+    if (listed == nullptr) return p.machine.retry(Phase::run_list);
+    if (listed->numbers.empty()) return p.machine.retry(Phase::run_create);
     // Another site may just have started the run, and "missing" may have been an old answer.
     if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::run_get);
+    CommitNumber const first{listed->numbers.list().front().begin};
     finish(p, Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
-                    std::string(run_name) + " is missing, but " + commit_name({1}) + " exists",
+                    std::string(run_name) + " is missing, but " + commit_name(first) + " exists",
                     "a copy or fork into this store was interrupted, or the object is lost: repeat "
                     "`curtail-store copy` or `curtail-store fork`"});
 }
@@ -56,7 +58,7 @@ void act_run_create(Parts& p) { p.machine.create(run_name, encode(p.config.run).
 void answered_run(Parts& p, Input const& input)
 {
     if (p.machine.phase() == Phase::run_create) return p.machine.switch_to(Phase::run_get);
-    if (std::holds_alternative<Missing>(input)) return p.machine.switch_to(Phase::run_commit);
+    if (std::holds_alternative<Missing>(input)) return p.machine.switch_to(Phase::run_list);
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return p.machine.retry(Phase::run_get);
     auto run = decode_run(got->bytes);

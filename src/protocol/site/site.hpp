@@ -47,6 +47,8 @@ struct SiteConfig {
     /// Process::nonce of earlier processes of the site that have certainly ended. A process that is
     /// not in this list may be running in another folder or on another machine.
     std::set<std::uint32_t> ended{};
+    /// The greatest commit of which this site has a copy (KeepCommit). Empty: it has none.
+    std::optional<CommitRef> seen{};
     std::shared_ptr<RecordDecoder const> decoder{std::make_shared<RecordDecoder>()};
 };
 

@@ -39,6 +39,8 @@ void finish_and_report_loss(Parts& p);
 /// Deletes this process's payloads that no commit can name, and exits with the error's code. Says
 /// how much work is lost.
 void finish(Parts& p, std::optional<Error> error = {});
+/// Returns the error of a read that gave no commit of this run, with what to do about it.
+[[nodiscard]] Error foreign_commit(Error error);
 /// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit
 /// reads in a row were invalid, exits with `error` instead.
 void handle_invalid_record(Parts& p, Error error);
@@ -59,8 +61,9 @@ void act_probe_create(Parts& p);
 void act_probe_again(Parts& p);
 void answered_probe(Parts& p, Input const& input);
 void act_run_get(Parts& p);
-void act_run_commit(Parts& p);
-void answered_run_commit(Parts& p, Input const& input);
+/// Asks for the numbers of all commits.
+void act_list(Parts& p);
+void answered_run_list(Parts& p, Input const& input);
 void act_run_create(Parts& p);
 void answered_run(Parts& p, Input const& input);
 
@@ -68,6 +71,9 @@ void answered_run(Parts& p, Input const& input);
 
 void act_find_commit(Parts& p);
 void answered_find(Parts& p, Input const& input);
+void answered_find_list(Parts& p, Input const& input);
+void act_find_seen(Parts& p);
+void answered_find_seen(Parts& p, Input const& input);
 void act_find_parent(Parts& p);
 void answered_find_parent(Parts& p, Input const& input);
 void act_find_headers(Parts& p);
@@ -94,6 +100,7 @@ void answered_amendment(Parts& p, Input const& input);
 
 void act_genesis_store(Parts& p);
 void answered_genesis_store(Parts& p, Input const& input);
+void answered_genesis_list(Parts& p, Input const& input);
 void act_genesis_create(Parts& p);
 void answered_genesis_create(Parts& p, Input const& input);
 void act_fold(Parts& p);
@@ -272,6 +279,31 @@ bool take_next(Parts& p, std::string const& bytes);
 void answered_forward(Parts& p, Input const& input);
 void act_adopt_apply(Parts& p);
 void answered_adopt(Parts& p, Input const& input);
+
+// ---- mend.cpp: commits that the store has lost
+
+/// Begins to create the highest of the `missing` commits again. Continues with `back`, whether it
+/// succeeds or not. If `back` is not `run`, the process exits after misses_limit failures in a row.
+void begin_mend(Parts& p, Ranges const& missing, Phase back);
+/// In the state `run`: looks for lost commits if it is time. Otherwise returns false.
+bool attend_lost_commits(Parts& p);
+void act_mend_list(Parts& p);
+void answered_mend_list(Parts& p, Input const& input);
+void act_mend_successor(Parts& p);
+void answered_mend_successor(Parts& p, Input const& input);
+void act_mend_copy(Parts& p);
+void answered_mend_copy(Parts& p, Input const& input);
+void act_mend_below(Parts& p);
+void answered_mend_below(Parts& p, Input const& input);
+void act_mend_create(Parts& p);
+void answered_mend_create(Parts& p, Input const& input);
+/// Reads the tip once more before this process creates its successor. Other bytes end the process;
+/// a missing commit is created again.
+void act_check_tip(Parts& p);
+void answered_check_tip(Parts& p, Input const& input);
+/// Looks for commits beyond the next one. If there are any, the next one is lost, too.
+void act_check_end(Parts& p);
+void answered_check_end(Parts& p, Input const& input);
 
 // ---- repair.cpp: a model or momentum that cannot be read
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "protocol/records/names.hpp"
 #include "trainer/job/ended_processes.hpp"
 #include "trainer/job/member_loop.hpp"
 #include "trainer/job/site_bridges.hpp"
@@ -74,6 +75,9 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
         .gate = std::move(gate),
         .limits = {.payload = Millis{60'000 + bytes / bytes_per_ms}},
         .kept = std::make_shared<chain::KeptPayloads>(context.folder / "kept"),
+        .commits = std::make_shared<chain::RecordCache>(
+            chain::CacheSettings{context.folder / "kept", context.log},
+            context.run.store_for(context.site), context.run.run),
         .direct = std::move(direct),
         .identify = !context.training_id};
     if (auto* const publisher = context.publisher; publisher != nullptr) {
@@ -87,24 +91,34 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
     return parts;
 }
 
+// The greatest commit that the site has read before.
+std::optional<protocol::CommitRef> newest_copy(chain::RecordCache& commits)
+{
+    auto const number = commits.greatest_commit();
+    auto const bytes = commits.newest(protocol::commit_name(number));
+    if (!bytes) return std::nullopt;
+    return protocol::CommitRef{number, sha256(*bytes)};
+}
+
 }  // namespace
 
 Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                           protocol::RunSpec const& spec,
                           std::shared_ptr<store::ObjectStore> const& store)
 {
+    auto const gate = std::make_shared<SnapshotGate>();
+    auto parts = executor_parts(context, store, gate);
     std::uint32_t const nonce = std::random_device{}();
     protocol::Site site({{context.site.site, nonce},
                          spec,
                          context.start.rate,
-                         ended_processes(context.folder, nonce, context.log)});
+                         ended_processes(context.folder, nonce, context.log),
+                         newest_copy(*parts.commits)});
     // Even if the training loop hangs, the permission is checked here.
     auto const exit_by = [&] {
         context.permission.check();
         return stop_deadline(ranks.stop(), context.stop_times, StopPoint::process_ends);
     };
-    auto const gate = std::make_shared<SnapshotGate>();
-    auto parts = executor_parts(context, store, gate);
     parts.direct_time = spec.params.gather_time;
     RoundThread thread(std::move(site), std::move(parts),
                        {exit_by, context.site.launch.grace,

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "base/core/clock.hpp"
+#include "protocol/chain/newest.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/chain/sweep.hpp"
+#include "protocol/records/names.hpp"
 #include "protocol/site/notes.hpp"
 #include "run/runlog/trainer_events.hpp"
 #include "trainer/engine/training_id.hpp"
@@ -100,6 +102,43 @@ void RoundExecutor::act(protocol::Get const& get)
         };
     };
     start<protocol::Unknown>(get.op, parts_.limits.record, work);
+}
+
+void RoundExecutor::act(protocol::GetCopy const& get)
+{
+    auto const work = [get, commits = parts_.commits](CallLimits const&) -> OperationTable::Finish {
+        auto bytes = commits ? commits->find(get.name, get.sha256) : std::nullopt;
+        return [get, bytes = std::move(bytes)]() -> Answer {
+            if (!bytes) return protocol::Missing{get.op};
+            return protocol::Got{get.op, *bytes};
+        };
+    };
+    operations_.start(get.op, parts_.limits.record, work,
+                      [get]() -> Answer { return protocol::Missing{get.op}; });
+}
+
+void RoundExecutor::act(protocol::List const& list)
+{
+    auto const work = [this, list, store = parts_.store,
+                       run = parts_.layout.run](CallLimits const& call) -> OperationTable::Finish {
+        auto const numbers = chain::listed_commits({*store, run, nullptr, call}, list.after);
+        return [this, list, numbers]() -> Answer {
+            if (!numbers) return failed<protocol::Unknown>(list.op, numbers.error());
+            return protocol::Listed{list.op, list.after, *numbers};
+        };
+    };
+    start<protocol::Unknown>(list.op, parts_.limits.record, work);
+}
+
+void RoundExecutor::act(protocol::KeepCommit const& keep)
+{
+    if (!parts_.commits) return;
+    auto const work = [keep, commits = parts_.commits](CallLimits const&) -> OperationTable::Finish {
+        commits->add(protocol::commit_name(keep.number), keep.bytes);
+        commits->flush();
+        return []() -> Answer { return std::nullopt; };
+    };
+    start_errand(OperationTable::first_errand, parts_.limits.record, work);
 }
 
 void RoundExecutor::act(protocol::Create const& create)

@@ -47,6 +47,8 @@ class RoundExecutor {
         Limits limits{};
         /// This machine's copies of payloads. Null: it keeps none.
         std::shared_ptr<chain::KeptPayloads> kept{};
+        /// This machine's copies of commits. Null: it keeps none.
+        std::shared_ptr<chain::RecordCache> commits{};
         /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
         std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
         /// The direct way to other sites. Null: there is none.
@@ -87,6 +89,9 @@ class RoundExecutor {
     using Answer = std::optional<protocol::Input>;
 
     void act(protocol::Get const& get);
+    void act(protocol::GetCopy const& get);
+    void act(protocol::List const& list);
+    void act(protocol::KeepCommit const& keep);
     void act(protocol::Create const& create);
     void act(protocol::StoreDelta const& question);
     void act(protocol::StoreModel const& question);

@@ -181,6 +181,7 @@ TEST(Fork, SitesCompleteAForkUnderFaults)
         fork.start(1);
         fork.run_until(Seconds{60}, [&] { return fork.complete(); });
         fork.set_chaos({});
+        fork.store().restore_commits();
         for (int tries = 0; tries < 20 && !fork.complete(); ++tries) {
             if (fork.living_count() == 0) fork.start(0);
             fork.run_until(fork.now() + Seconds{120},

@@ -48,6 +48,10 @@ class ScriptedSite : public testing::Test {
         inputs.pop_front();
         for (auto const& output : outputs) {
             if (auto const* get = std::get_if<Get>(&output)) inputs.push_back(got(*get));
+            if (auto const* list = std::get_if<List>(&output)) inputs.push_back(listed(*list));
+            if (auto const* copy = std::get_if<GetCopy>(&output)) inputs.push_back(copied(*copy));
+            if (auto const* keep = std::get_if<KeepCommit>(&output))
+                copies[commit_name(keep->number)] = keep->bytes;
             if (auto const* create = std::get_if<Create>(&output))
                 inputs.push_back(created(*create));
             if (auto const* make = std::get_if<MakeInitial>(&output))
@@ -86,6 +90,23 @@ class ScriptedSite : public testing::Test {
         if (it == objects.end()) return Missing{get.op};
         return Got{get.op, it->second};
     }
+    [[nodiscard]] Input listed(List const& list) const
+    {
+        Ranges numbers;
+        for (auto const& [name, bytes] : objects) {
+            std::int64_t number = 0;
+            if (std::sscanf(name.c_str(), "commits/%ld.json", &number) == 1)
+                if (number > list.after.value) numbers += Ranges::between(number, number + 1);
+        }
+        return Listed{list.op, list.after, numbers};
+    }
+    [[nodiscard]] Input copied(GetCopy const& get) const
+    {
+        auto const it = copies.find(get.name);
+        bool const found = it != copies.end() && sha256(it->second) == get.sha256;
+        if (!found) return Missing{get.op};
+        return Got{get.op, it->second};
+    }
     virtual Input created(Create const& create)
     {
         if (!objects.emplace(create.name, create.bytes).second && !creates_twice)
@@ -101,6 +122,7 @@ class ScriptedSite : public testing::Test {
     RunSpec run;
     MonoTime now{Seconds{1}};
     std::map<std::string, std::string> objects;
+    std::map<std::string, std::string> copies;  ///< of commits, on the site's machine
     bool creates_twice{false};
     MonoTime stopped{};  ///< when train_and_leave() has asked the site to stop
     Site site;

@@ -70,6 +70,7 @@ class CountingSite {
                    std::move(gate),
                    limits,
                    nullptr,
+                   nullptr,
                    [folder = cache_folder(), run = run.run] {
                        return std::make_unique<chain::RecordCache>(
                            chain::CacheSettings{folder}, store::Address{.url = "s3://bucket"}, run);

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store that has lost commits, or that is an older copy of itself: no process writes another
+// commit under a number that was given, and a process with copies mends the chain.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/records/terms.hpp"
+#include "scripted_site.hpp"
+
+namespace curtail::protocol::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A chain of roster commits. C has written all of them, and B is a member since commit 3.
+class LostCommits : public ScriptedSiteBesideB {
+  protected:
+    LostCommits() : ScriptedSiteBesideB(small_run(2000, {{"A"}, {"B"}, {"C"}}))
+    {
+        auto const record = encode(run);
+        objects[run_name] = record.bytes;
+        MemberId const c = member("C", 0);
+        objects[commit_name({1})] =
+            encode(genesis(run, record.sha256, {c, 1}, noon,
+                           part("w0", model_name({1}, c, 1, "w0"))))
+                .bytes;
+        for (int i = 2; i <= length; ++i) admit(i);
+        whole = objects;
+    }
+    void admit(int number)
+    {
+        Intents intents;
+        intents.admit = Admission{{{"B"}, static_cast<std::uint32_t>(number)}, 1'000};
+        (void)append({}, intents, noon);
+    }
+    void lose(std::int64_t first, std::int64_t last)
+    {
+        for (auto n = first; n <= last; ++n) objects.erase(commit_name({n}));
+    }
+    // Only commits: the process may write other objects.
+    [[nodiscard]] std::map<std::string, std::string> commits() const
+    {
+        std::map<std::string, std::string> some;
+        for (auto const& [name, bytes] : objects)
+            if (name.starts_with("commits/")) some.emplace(name, bytes);
+        return some;
+    }
+    [[nodiscard]] bool is_whole() const
+    {
+        for (auto const& [name, bytes] : whole)
+            if (!objects.contains(name) || objects.at(name) != bytes) return false;
+        return true;
+    }
+    Input created(Create const& create) override
+    {
+        if (!create.name.starts_with("probe/")) creates.push_back(create.name);
+        return ScriptedSite::created(create);
+    }
+    std::optional<Input> work(Output const& output) override
+    {
+        auto const* note = std::get_if<Note>(&output);
+        if (note != nullptr && note->type.starts_with("commits-"))
+            notes.push_back(note->type + json::to_string(note->details));
+        return std::nullopt;
+    }
+    // Starts the site, which exits with 76 and has created nothing but the probe. Returns the
+    // error.
+    std::string refusal()
+    {
+        auto const before = objects;
+        auto const begin = now;
+        auto const error = exit_error(serve(Tick{}));
+        EXPECT_EQ(error.code, ExitCode::protocol) << error.message();
+        EXPECT_THAT(creates, IsEmpty());
+        EXPECT_GT(now - begin, Seconds{30}) << "an answer may be old";
+        return error.message();
+    }
+    void keep_copies()
+    {
+        for (auto const& [name, bytes] : whole)
+            if (name.starts_with("commits/")) copies.emplace(name, bytes);
+    }
+    [[nodiscard]] CommitRef ref(std::int64_t number) const
+    {
+        return {{number}, sha256(whole.at(commit_name({number})))};
+    }
+
+    static constexpr int length = 14;
+    static constexpr Time noon = from_unix_ms(1'700'000'000'000);
+    std::map<std::string, std::string> whole;
+    std::vector<std::string> creates;
+    std::vector<std::string> notes;
+};
+
+// A hole may be where the search looks (1, 2, 4, 8, 12), or where it does not.
+class Hole : public LostCommits, public testing::WithParamInterface<std::pair<int, int>> {};
+
+TEST_P(Hole, IsNeverFilledWithAnotherCommit)
+{
+    auto const [first, last] = GetParam();
+    lose(first, last);
+    auto const message = refusal();
+    EXPECT_THAT(message, HasSubstr(commit_name({first})));
+    EXPECT_THAT(message, HasSubstr(commit_name({last})));
+    EXPECT_THAT(message, HasSubstr("missing"));
+}
+
+TEST_P(Hole, IsFilledFromCopies)
+{
+    auto const [first, last] = GetParam();
+    keep_copies();
+    lose(first, last);
+    (void)serve(Tick{});
+    EXPECT_TRUE(site.status().member);
+    EXPECT_TRUE(is_whole());
+    EXPECT_THAT(notes, ElementsAre(HasSubstr("commits-restored{\"first\":" +
+                                             std::to_string(first))));
+}
+
+INSTANTIATE_TEST_SUITE_P(LostCommits, Hole,
+                         testing::Values(std::pair{1, 1}, std::pair{2, 2}, std::pair{3, 3},
+                                         std::pair{8, 8}, std::pair{12, 12}, std::pair{13, 13},
+                                         std::pair{1, 13}, std::pair{5, 9}),
+                         [](auto const& hole) {
+                             return std::to_string(hole.param.first) + "to" +
+                                    std::to_string(hole.param.second);
+                         });
+
+TEST_F(LostCommits, AreReportedBeforeRunJsonIsCreated)
+{
+    objects.erase(run_name);
+    lose(1, 3);
+    EXPECT_THAT(refusal(), HasSubstr("run.json is missing, but " + commit_name({4}) + " exists"));
+}
+
+TEST_F(LostCommits, OfWhichAnotherSiteKnowsEndAStart)
+{
+    lose(14, 14);
+    objects[status_name({"C"})] = encode(SiteStatus{member("C", 2), {14}, noon}).bytes;
+    EXPECT_THAT(refusal(), HasSubstr("a site has read " + commit_name({14}) + ", but the newest"));
+}
+
+TEST_F(LostCommits, ThatThisSiteHasReadEndAStart)
+{
+    keep_copies();
+    lose(10, 14);
+    site = Site({{{"A"}, 0x11}, run, 0, {}, ref(14)});
+    EXPECT_THAT(refusal(), HasSubstr("this site has read " + commit_name({14})));
+}
+
+TEST_F(LostCommits, AllOfThemEndAStartToo)
+{
+    lose(1, 14);
+    site = Site({{{"A"}, 0x11}, run, 0, {}, ref(14)});
+    EXPECT_THAT(refusal(), HasSubstr("the store has no commit"));
+}
+
+TEST_F(LostCommits, InPlaceOfWhichThereAreOthersEndAStart)
+{
+    auto other = ref(7);
+    other.sha256 = sha256("another");
+    site = Site({{{"A"}, 0x11}, run, 0, {}, other});
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr("is not the commit that this site has read before"));
+    EXPECT_THAT(creates, IsEmpty());
+}
+
+TEST_F(LostCommits, AForeignObjectUnderAFutureNumberIsNamed)
+{
+    objects[commit_name({64})] = "{}";
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr(commit_name({64})));
+    EXPECT_THAT(error.message(), HasSubstr("no commit of this run"));
+    EXPECT_THAT(creates, IsEmpty());
+}
+
+// The store changes after this process has read the newest commit and before it creates the next.
+class ChangedStore : public LostCommits {
+  protected:
+    Input got(Get const& get) override
+    {
+        bool const reads_header = get.name == status_name({"C"});
+        if (reads_header && change) std::exchange(change, nullptr)();
+        return ScriptedSite::got(get);
+    }
+    std::function<void()> change;
+};
+
+TEST_F(ChangedStore, TheTipIsCreatedAgain)
+{
+    change = [this] { lose(14, 14); };
+    (void)serve(Tick{});
+    EXPECT_TRUE(site.status().member);
+    EXPECT_TRUE(is_whole());
+    EXPECT_THAT(notes, ElementsAre(R"(commits-restored{"first":14,"last":14})"));
+}
+
+TEST_F(ChangedStore, AllNewerCommitsAreCreatedAgainTheNewestFirst)
+{
+    keep_copies();
+    change = [this] { lose(10, 14); };
+    (void)serve(Tick{});
+    EXPECT_TRUE(site.status().member);
+    EXPECT_TRUE(is_whole());
+    creates.resize(5);
+    EXPECT_THAT(creates, ElementsAre(commit_name({14}), commit_name({13}), commit_name({12}),
+                                     commit_name({11}), commit_name({10})));
+}
+
+TEST_F(ChangedStore, NothingIsCreatedBesideAnotherHistory)
+{
+    keep_copies();
+    change = [this] {
+        lose(10, 14);
+        admit(99);  // another commit 10
+    };
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr("not the commit that this site has read"));
+    EXPECT_EQ(commits().size(), 10U);
+}
+
+TEST_F(ChangedStore, AnotherCommitInPlaceOfTheTipEndsTheProcess)
+{
+    change = [this] {
+        lose(14, 14);
+        admit(99);
+    };
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr(commit_name({14}) + " in the store is not"));
+    EXPECT_EQ(commits().size(), 14U);
+}
+
+TEST_F(ChangedStore, WithoutCopiesTheProcessWaitsAndExits)
+{
+    change = [this] { lose(10, 14); };
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr(commit_name({10}) + " to " + commit_name({14})));
+    EXPECT_EQ(commits().size(), 9U);
+}
+
+}  // namespace
+}  // namespace curtail::protocol::test
