@@ -79,7 +79,7 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
 
 bool Causes::explain_protocol_error(Exit const& exit, SimStore const& store) const
 {
-    return names_one_of(exit, foreign_) || names_one_of(exit, lost_) || !store.get(run_name);
+    return names_one_of(exit, foreign_) || store.has_lost_commits() || !store.get(run_name);
 }
 
 }  // namespace curtail::protocol::simulator

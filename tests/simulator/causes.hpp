@@ -10,7 +10,6 @@ namespace curtail::protocol::simulator {
 /// What the simulator did that lets a site exit with an error.
 class Causes {
   public:
-    void add_lost_commit(std::string const& name) { lost_.insert(name); }
     void add_foreign_header(std::string const& name) { foreign_.insert(name); }
     void add_damaged_payload(std::string const& name) { damaged_.insert(name); }
 
@@ -21,7 +20,6 @@ class Causes {
     [[nodiscard]] bool explain_protocol_error(Exit const& exit, SimStore const& store) const;
 
     std::set<std::string> foreign_;
-    std::set<std::string> lost_;
     std::set<std::string> damaged_;
 };
 

@@ -154,10 +154,7 @@ bool Injector::can_mend(CommitNumber first) const
 
 void Injector::lose(CommitNumber first, CommitNumber last)
 {
-    for (auto n = first; n <= last; n = n.next()) {
-        shared_.causes.add_lost_commit(commit_name(n));
-        store_.lose_commit(n);
-    }
+    for (auto n = first; n <= last; n = n.next()) store_.lose_commit(n);
     ++shared_.history.notes["lost-commits"];
 }
 
@@ -175,8 +172,9 @@ void Injector::set_back()
 {
     if (!has_open_run()) return;
     auto const newest = store_.chain().back().number;
-    CommitNumber const first{newest_told().value - pick(0, 3)};
-    if (first.value > 1 && can_mend(first) && is_known_to_all(newest)) lose(first, newest);
+    CommitNumber const first{newest.value - pick(0, 3)};
+    bool const known = is_known_to_all(newest) && newest_told() == newest;
+    if (first.value > 1 && known && can_mend(first)) lose(first, newest);
 }
 
 // The newest commit that a site's status names; 0: none.

@@ -108,7 +108,10 @@ void found_newest(Parts& p)
                   "name"});
     }
     p.failures.misses = 0;
-    if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
+    if (p.search.newest().value == 0) {
+        p.liveness.begin(p.chain.run().sites, std::nullopt, p.machine.now());
+        return p.machine.go(Phase::find_status);
+    }
     if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
     start_chain(p, p.chain.start(p.search.bytes()));
 }
@@ -325,14 +328,20 @@ void act_find_headers(Parts& p)
     p.machine.go(Phase::find_status);
 }
 
+// The statuses may tell of newer commits, also if the store has no commit.
 void act_find_status(Parts& p)
 {
     if (auto const site = p.liveness.next()) return p.machine.get(status_name(*site));
     p.liveness.end(p.machine.now());
     p.known.raise(p.liveness.newest_tip(), "a site has read");
-    if (p.chain.tip()->number < p.known.greatest()) return lacks_newest(p);
+    if (newest_found(p) < p.known.greatest()) return lacks_newest(p);
+    if (p.liveness.any_unread() && ++p.failures.unread_looks < misses_limit) {
+        p.machine.set_tries(p.failures.unread_looks);
+        return p.machine.retry(Phase::find_commit);
+    }
+    p.failures.unread_looks = 0;
     p.amendments.look_again();
-    p.machine.go(Phase::find_amendment);
+    p.machine.go(p.chain.tip() ? Phase::find_amendment : Phase::genesis_store);
 }
 
 void answered_find_status(Parts& p, Input const& input)

@@ -27,6 +27,7 @@ class LivenessScan {
     void take_unread();
     /// Returns whether the last look could not read the status of this site.
     [[nodiscard]] bool unread(SiteId const& site) const { return unread_.contains(site); }
+    [[nodiscard]] bool any_unread() const { return !unread_.empty(); }
     /// Ends the look, after all statuses.
     void end(MonoTime now);
     /// Returns when the member has last shown life: the later of Member::seen and the time in its
