@@ -10,6 +10,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/intensity.hpp"
 #include "base/core/units.hpp"
+#include "bill/account/balance.hpp"
 #include "bill/account/followed.hpp"
 #include "bill/account/loss.hpp"
 #include "bill/account/progress.hpp"
@@ -303,6 +304,8 @@ struct Account {
     /// How the run's energy is billed, by region of `signals`.
     std::map<std::string, energy::IntensityRule> intensity_rules;
     std::vector<SiteAccount> sites;
+    std::vector<WorkBalance> balances;   ///< of `sites`, then of others that commits name
+    std::vector<std::string> stuck;      ///< warnings about `balances`; also in `warnings`
     std::vector<UnloggedWork> unlogged;  ///< work whose energy is not in any bill
     std::vector<Doubt> doubts;           ///< about the energy of sites
     std::vector<PhaseChange> decisions;

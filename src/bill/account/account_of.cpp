@@ -85,6 +85,16 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
     return out;
 }
 
+std::vector<WorkBalance> balances_of(RunFiles const& files)
+{
+    std::vector<WorkLog> logs;
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const& site = files.sites[s];
+        logs.push_back({files.run.sites[s].site, site.events, site.metrics, site.publication});
+    }
+    return balances_of(files.commits, logs);
+}
+
 std::optional<Target> target_of(RunFiles const& files)
 {
     if (!files.spec) return std::nullopt;
@@ -215,6 +225,8 @@ Account account_of_lines(RunFiles const& files, Lines lines)
     }
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     if (lines == Lines::all) mark_bounds(account);
+    account.balances = balances_of(files);
+    if (files.spec) account.stuck = warnings_of(account.balances, files.spec->params);
     account.loss = std::move(training.loss);
     account.step = training.step;
     account.target = target_of(files);

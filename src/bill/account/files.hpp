@@ -50,6 +50,7 @@ struct Contribution {
     Tokens tokens;
     std::int64_t steps{};
     double norm{};  ///< norm of the contribution's delta; RoundAccount::delta_norm has the formula
+    bool clipped{false};  ///< the merge clipped the delta, because it was too long
 };
 
 /// The parts of a commit that the report needs.
@@ -65,6 +66,8 @@ struct CommitSummary {
     Digest model{};   ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
     SiteId writer{};  ///< the site whose process wrote the commit
     std::vector<SiteId> named_sites{};  ///< the sites whose logs the commit names
+    std::vector<std::pair<SiteId, protocol::Removal>> removed{};  ///< members, by their sites
+    std::vector<protocol::Quarantine> quarantine{};
 };
 
 /// A run's commits, and the terms that the newest one states.

@@ -383,7 +383,8 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
 {
     account.provenance = provenance_of(account);
     account.facts = facts_of(files, timeline, account);
-    account.warnings = warnings_of(files, timeline);
+    account.warnings = account.stuck;
+    std::ranges::move(warnings_of(files, timeline), std::back_inserter(account.warnings));
     account.missing = missing_of(files, account, gaps);
     auto& notes = account.notes;
     auto const carbon = account.missing.find("carbon");

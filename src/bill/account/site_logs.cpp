@@ -31,29 +31,6 @@ struct PossibleTimes {
     [[nodiscard]] bool has(Time time) const { return time >= from && time <= to; }
 };
 
-// Returns whether a trainer logged no exit before the site's next one started.
-bool has_killed_trainer(std::string_view text)
-{
-    bool is_running = false;
-    for (auto const& event : runlog::parse_events(text).events) {
-        if (runlog::trainer_exit_in(event)) is_running = false;
-        if (!runlog::trainer_start_in(event)) continue;
-        if (is_running) return true;
-        is_running = true;
-    }
-    return false;
-}
-
-Result<SiteLog> read_newest_steps(journal::LogReader const& reader, SiteId const& site,
-                                  FractionalSeconds least)
-{
-    return reader.read_newest(site, Stream::metrics, [&](std::string_view text) {
-        FractionalSeconds time{0};
-        for (auto const& step : runlog::parse_metrics(text).steps) time += step.duration;
-        return time >= least;
-    });
-}
-
 // Moves the lines for which `counts` is true to `to`. Returns the others as broken lines.
 template <class Line, class Counts>
 BrokenLines take_lines(std::vector<Line>& to, std::vector<Line> from, Counts const& counts)
@@ -156,15 +133,11 @@ SiteLogs fixed_part(SiteLogs const& logs)
     return part;
 }
 
-Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
-                                std::optional<FractionalSeconds> newest_steps)
+Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site)
 {
     SiteLogs logs;
     for (auto const stream : journal::all_streams) {
-        bool const reads_end = stream == Stream::metrics && newest_steps &&
-                               !has_killed_trainer(logs.text(Stream::trainer).text);
-        auto text =
-            reads_end ? read_newest_steps(reader, site, *newest_steps) : reader.read(site, stream);
+        auto text = reader.read(site, stream);
         if (!text) return tl::unexpected(text.error());
         logs.texts.at(static_cast<std::size_t>(stream)) = std::move(*text);
     }
@@ -190,13 +163,11 @@ Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& 
 }
 
 std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
-                                                 journal::LogReader const& reader,
-                                                 std::optional<FractionalSeconds> newest_steps)
+                                                 journal::LogReader const& reader)
 {
     std::vector<Result<SiteLogs>> all(run.sites.size());
-    run_in_threads(all.size(), [&](std::size_t s) {
-        all[s] = read_site_logs(reader, run.sites[s].site, newest_steps);
-    });
+    run_in_threads(all.size(),
+                   [&](std::size_t s) { all[s] = read_site_logs(reader, run.sites[s].site); });
     return all;
 }
 

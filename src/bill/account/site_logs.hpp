@@ -48,17 +48,12 @@ struct SiteLogs {
 [[nodiscard]] SiteLogs fixed_part(SiteLogs const& logs);
 
 /// Reads the logs of one site. Fails if the store or a local file cannot be read.
-///
-/// With `newest_steps`, reads only the end of the metrics: at least the steps of this training
-/// time. Reads all of them nevertheless if a trainer of the site was killed.
-[[nodiscard]] Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
-                                              std::optional<FractionalSeconds> newest_steps = {});
+[[nodiscard]] Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site);
 
 /// Reads the logs of all sites of `run`, all at the same time. Returns a result for each, in the
 /// order of the run's file.
-[[nodiscard]] std::vector<Result<SiteLogs>> read_all_site_logs(
-    config::Run const& run, journal::LogReader const& reader,
-    std::optional<FractionalSeconds> newest_steps = {});
+[[nodiscard]] std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
+                                                               journal::LogReader const& reader);
 
 /// Returns the samples of all sites, given in the order of the run file.
 [[nodiscard]] samples::SampleFile samples_of(config::Run const& run,

@@ -255,6 +255,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
         return Array{span.state, span.when.from_s, span.when.to_s};
     };
     doc.set("states", by_site(a, [&](auto const& s) { return json::array_of(s.states, state); }));
+    doc.set("work", account::to_json(a.balances, a.stuck));
     doc.set("rounds", rounds_json(a));
     if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
     if (a.loss) doc.set("loss", loss_json(a));

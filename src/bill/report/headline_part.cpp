@@ -353,6 +353,9 @@ Tile tokens_tile(PageData const& data, View headline)
         tile.rows.push_back(
             {"smallest, largest", text(extent->least) + ", " + text(extent->greatest)});
     else tile.rows.push_back({"by site", by_site});
+    auto const sum = data["work"]["all"];
+    auto const lost = sum["refused_tokens"].number_or(0) + sum["dropped_tokens"].number_or(0);
+    if (lost > 0) tile.rows.push_back({"lost besides", data.tokens(lost)});
     return tile;
 }
 
@@ -412,6 +415,8 @@ Html headline_part(PageData const& data)
         summary += " So far, the sites have drawn " + significant(data["totals"]["all"]["kwh"]) +
                    nbsp + "kWh.";
     lede += element("p.sum", summary);
+    for (auto const& warning : data["work"]["warnings"].list())
+        lede += element("p.warn", warning.text() + ".");
     if (data["now"]) lede += now_box(data, data["now"]);
     Html out = element("div.lede", lede);
     if (headline) {

@@ -203,6 +203,37 @@ Html audit_panel(PageData const& data)
     return element("div.facts", element("div.fact.wide", element("dl", lines)));
 }
 
+Html work_panel(PageData const& data)
+{
+    auto const sites = data["work"]["sites"].list();
+    if (sites.empty() || data["commits"]["all"].number_or(0) == 0) return {};
+    Table table{"Work by site",
+                {{"Site", text},
+                 {.title = "Trained", .unit = "tokens"},
+                 {.title = "In the model", .unit = "tokens"},
+                 {.title = "Lost", .unit = "tokens"},
+                 {.title = "Refused", .unit = "contributions"},
+                 {.title = "Clipped", .unit = "contributions"},
+                 {.title = "Removed", .unit = "times"}}};
+    std::string losses;
+    for (auto const& site : sites) {
+        table.rows.push_back(work_row(data.dotted(site["site"]), site));
+        auto const loss = site["last_loss"];
+        if (!loss) continue;
+        losses +=
+            fmt::format(" {}, {}{}: {} ({}).", data.label(site["site"]), loss["time"].text(),
+                        loss["commit"] ? fmt::format(", commit {}", loss["commit"].integer()) : "",
+                        loss["why"].text(),
+                        loss["tokens"] ? number(loss["tokens"]) + " tokens" : "tokens unknown");
+    }
+    if (sites.size() > 1) table.sums.push_back(work_row("All sites", data["work"]["all"]));
+    return to_html(table) + (losses.empty() ? Html() : note("Last losses:" + losses)) +
+           note(
+               "The commits say what is in the model, refused, clipped and removed. The sites' "
+               "logs say what was trained, and what was lost with a removed member or an ended "
+               "trainer. What is missing from the sum is not decided yet, or was lost by a kill.");
+}
+
 Html rounds_panel(PageData const& data)
 {
     auto const rounds = data["rounds"].list();

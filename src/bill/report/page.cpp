@@ -67,6 +67,8 @@ std::vector<Panel> panels()
          "What would the same work have cost elsewhere, or without waiting?", comparison_panel},
         {"audit", "", "For auditors", "Audit",
          "What do these figures count, and what are they not?", audit_panel},
+        {"work", "", "What became of the work", "Work",
+         "How much of each site's work is in the model, and what is lost?", work_panel},
         {"rounds", "6", "Rounds", "Rounds",
          "What did each site contribute to each commit, and at what cost?", rounds_panel},
         {"events", "7", "Events", "Events", "What happened, in order?", events_panel},

@@ -16,6 +16,8 @@ namespace curtail::report {
 [[nodiscard]] Html energy_panel(PageData const& data);
 [[nodiscard]] Html comparison_panel(PageData const& data);
 [[nodiscard]] Html audit_panel(PageData const& data);
+/// Empty if there is no commit.
+[[nodiscard]] Html work_panel(PageData const& data);
 [[nodiscard]] Html rounds_panel(PageData const& data);
 [[nodiscard]] Html events_panel(PageData const& data);
 [[nodiscard]] Html facts_panel(PageData const& data);

@@ -172,6 +172,22 @@ std::string work_text(View doc)
     return to_text(table) + "  seconds: minimum / median / maximum\n";
 }
 
+std::string balance_text(View doc)
+{
+    Table table{"balance",
+                {{"site", text},
+                 {"tokens trained"},
+                 {"in the model"},
+                 {"lost"},
+                 {"refused"},
+                 {"clipped"},
+                 {"removed"}}};
+    for (auto const& site : doc["work"]["sites"].list())
+        table.rows.push_back(work_row(site["site"], site));
+    table.rows.push_back(work_row("all sites", doc["work"]["all"]));
+    return to_text(table);
+}
+
 // Limits for starts and stops of a replay on one machine, real seconds.
 struct Limits {
     double alone;
@@ -313,11 +329,11 @@ std::string summary_text(json::Value const& document)
     for (auto const& line : doc["audit"]["lines"].list())
         audit += fmt::format("{}: {}\n", printable(line["title"].text()),
                              printable(line["text"].text()));
-    return in_terminal_columns("run " + printable(doc["run"]["name"].text()) + ", " +
-                               printable(doc["run"]["status"].text()) + "\n\n" +
-                               decisions_text(doc) + "\n" + sites_text(doc) + "\n" +
-                               work_text(doc) + "\n" + latencies_text(doc) + always_on_text(doc) +
-                               "\n" + audit + "\n" + closing_text(doc));
+    return in_terminal_columns(
+        "run " + printable(doc["run"]["name"].text()) + ", " +
+        printable(doc["run"]["status"].text()) + "\n\n" + decisions_text(doc) + "\n" +
+        sites_text(doc) + "\n" + work_text(doc) + "\n" + balance_text(doc) + "\n" +
+        latencies_text(doc) + always_on_text(doc) + "\n" + audit + "\n" + closing_text(doc));
 }
 
 std::string published_text(json::Value const& document)

@@ -76,6 +76,20 @@ Cell or_faint_zero(std::optional<double> x, int digits, std::string const& mark)
     return {Html(x ? mark + "0" : "–"), mark.empty() ? "z" : ""};
 }
 
+Row work_row(Cell name, View work)
+{
+    auto const dropped = work["dropped_tokens"];
+    auto const lost = work["refused_tokens"].number_or(0) + dropped.number_or(0);
+    std::string const at_least = work["is_at_least"].is_true() || !dropped ? ">" : "";
+    return {std::move(name),
+            {work["trained_tokens"], at_least},
+            work["included_tokens"],
+            {dropped || lost > 0 ? json::Value(lost) : json::Value(), at_least},
+            work["refused"],
+            work["clipped"],
+            work["removed"]};
+}
+
 std::string to_text(Table const& table)
 {
     std::vector<std::vector<std::string>> lines(1);

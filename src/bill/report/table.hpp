@@ -28,6 +28,11 @@ using Row = std::vector<Cell>;
 /// Makes a cell of the page with a number after a mark. A zero is faint.
 [[nodiscard]] Cell or_faint_zero(std::optional<double> x, int digits, std::string const& mark = {});
 
+/// Makes a row about the work of a site or of all: tokens trained, in the model and lost; numbers
+/// of contributions refused and clipped; how often a member was removed. `work` is an object of the
+/// document's key `work`.
+[[nodiscard]] Row work_row(Cell name, View work);
+
 /// A column of a table.
 struct Column {
     enum class Kind { number, text };

@@ -175,6 +175,9 @@ json::Object overview_json(Overview const& overview)
                           : json::Value()},
             {"energy", overview.energy ? energy_json(overview.energy->total()) : json::Value()},
             {"held_out", overview.held_out ? held_out_json(*overview.held_out) : json::Value()},
+            {"work", overview.work ? json::Value(account::to_json(overview.work->sites,
+                                                                  overview.work->warnings))
+                                   : json::Value()},
             {"sites", std::move(sites)},
             {"notes", std::move(notes)}};
 }

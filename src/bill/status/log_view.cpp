@@ -30,7 +30,7 @@ std::vector<std::string> LogView::notes() const
 
 LogView read_logs(config::Run const& run, journal::LogReader const& reader)
 {
-    return {account::read_all_site_logs(run, reader, account::speed_window)};
+    return {account::read_all_site_logs(run, reader)};
 }
 
 }  // namespace curtail::status

@@ -7,6 +7,7 @@
 #include "bill/status/energy_view.hpp"
 #include "bill/status/held_out.hpp"
 #include "bill/status/site_view.hpp"
+#include "bill/status/work_view.hpp"
 
 namespace curtail::status {
 
@@ -22,6 +23,7 @@ struct Overview {
     std::optional<account::Speed> speed{};  ///< of the run; empty if unknown
     std::optional<EnergyView> energy{};     ///< empty if unknown; its sites are those of `sites`
     std::optional<HeldOutView> held_out{};  ///< empty if no followed model was evaluated
+    std::optional<WorkView> work{};         ///< empty if there is no commit, or one is missing
 };
 
 /// Reads the state of a run from its store and its folder. `store` is the result of open_store().

@@ -13,17 +13,23 @@ void append(std::vector<std::string>& notes, std::vector<std::string> more)
 }
 
 // A store that cannot be read leaves the chain empty.
-void read_store(Overview& overview, Result<std::shared_ptr<store::ObjectStore>> const& store,
-                config::Run const& run, chain::CacheSettings const& cache)
+void read_store(Overview& overview, chain::RunObjects const& objects)
 {
-    if (!store) {
-        overview.store_error = store.error();
-        return;
-    }
-    chain::RecordCache records(cache, run.store, run.run);
-    auto chain = read_chain_view({**store, run.run, &records});
+    auto chain = read_chain_view(objects);
     if (chain) overview.chain = std::move(*chain);
     else overview.store_error = chain.error();
+}
+
+// Without the logs, the commits still tell what the model includes.
+void add_work(Overview& overview, config::Run const& run, chain::RunObjects const& objects,
+              LogView const& logs)
+{
+    if (!overview.chain) return;
+    auto work = read_work(run, objects, logs, *overview.chain);
+    if (work) overview.work = std::move(*work);
+    else
+        overview.chain->notes.push_back(
+            work.error().with_context("the sites' work is unknown").message());
 }
 
 std::string budget_text(std::optional<Tokens> const& budget)
@@ -47,7 +53,10 @@ Overview read_overview(config::Run const& run,
                        chain::CacheSettings const& cache)
 {
     Overview overview{.run = run.run, .store = run.store.url, .now = now};
-    read_store(overview, store, run, cache);
+    chain::RecordCache records(cache, run.store, run.run);
+    std::optional<chain::RunObjects> objects;
+    if (store) read_store(overview, objects.emplace(**store, run.run, &records));
+    else overview.store_error = store.error();
     note_changed_budget(overview, run);
     journal::LogReader const reader(run, overview.store_error ? nullptr : *store);
     auto const logs = read_logs(run, reader);
@@ -56,6 +65,7 @@ Overview read_overview(config::Run const& run,
     overview.speed = account::speed_of(logs.work());
     overview.energy = std::move(energy.energy);
     if (overview.chain) overview.held_out = read_held_out(run, logs, *overview.chain);
+    if (objects) add_work(overview, run, *objects, logs);
     append(overview.sites.notes, logs.notes());
     append(overview.sites.notes, std::move(energy.notes));
     return overview;

@@ -260,6 +260,8 @@ std::string overview_text(Overview const& overview)
     else text += "          has not started: its store holds no commit\n";
     if (overview.energy) text += energy_text(*overview.energy);
     if (overview.held_out) text += held_out_text(*overview.held_out, overview.now);
+    if (overview.work)
+        text += warnings_text(*overview.work) + work_text(*overview.work, overview.now);
     if (auto const& chain = overview.chain) {
         text += members_text(*chain, overview.now) + "\n";
         for (auto const& [subject, does] : activities(*chain, overview.now))

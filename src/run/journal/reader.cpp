@@ -232,18 +232,4 @@ Result<StreamContent> Reader::read(SiteId const& site, Stream stream) const
     return read_range(objects, {1}, *end);
 }
 
-Result<StreamContent> Reader::read_newest(
-    SiteId const& site, Stream stream,
-    std::function<bool(std::string_view text)> const& suffices) const
-{
-    StreamObjects const objects(store_, {run_, site, stream});
-    auto const end = newest(objects);
-    if (!end) return tl::unexpected(end.error());
-    for (std::int64_t count = 1;; count *= 2) {
-        auto const from = std::max<std::int64_t>(1, end->number.value - count + 1);
-        auto content = read_range(objects, {from}, *end);
-        if (!content || from == 1 || suffices(content->text)) return content;
-    }
-}
-
 }  // namespace curtail::journal

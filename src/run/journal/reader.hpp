@@ -26,11 +26,6 @@ class Reader {
     /// StreamContent::problems. Fails with `data` if the stream exceeds the limits. Returns other
     /// errors of the store unchanged.
     [[nodiscard]] Result<StreamContent> read(SiteId const& site, Stream stream) const;
-    /// Reads the newest pieces of a stream: the last one, then twice as many, until `suffices`
-    /// returns true for their text, or until the stream has no more.
-    [[nodiscard]] Result<StreamContent> read_newest(
-        SiteId const& site, Stream stream,
-        std::function<bool(std::string_view text)> const& suffices) const;
 
   private:
     /// The newest piece of a stream.

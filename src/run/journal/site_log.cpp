@@ -18,17 +18,6 @@ Result<StreamContent> without_excess(Result<StreamContent> content)
     return nothing;
 }
 
-Result<std::string> read_newest_lines(std::filesystem::path const& file,
-                                      std::function<bool(std::string_view)> const& suffices)
-{
-    constexpr std::int64_t most = std::int64_t{16} << 20;
-    if (auto const log = LocalFile::open(file); !log) return tl::unexpected(log.error());
-    for (std::int64_t bytes = std::int64_t{64} << 10;; bytes *= 4) {
-        auto text = read_end(file, bytes);
-        if (!text || std::ssize(*text) < bytes || bytes >= most || suffices(*text)) return text;
-    }
-}
-
 }  // namespace
 
 LogReader::LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
@@ -80,25 +69,6 @@ Result<SiteLog> LogReader::read(SiteId const& site, Stream stream) const
     if (!text) return tl::unexpected(text.error());
     SiteLog log;
     log.reaches_local = local->exists();
-    log.text = std::move(*text);
-    return log;
-}
-
-Result<SiteLog> LogReader::read_newest(
-    SiteId const& site, Stream stream,
-    std::function<bool(std::string_view text)> const& suffices) const
-{
-    if (reader_) {
-        auto content = without_excess(reader_->read_newest(site, stream, suffices));
-        if (!content) return tl::unexpected(content.error());
-        // A stream that a record names may be gone altogether.
-        if (content->newest.value > 0 || content->lacks_lines)
-            return with_tail(std::move(*content), site, stream);
-    }
-    auto text = read_newest_lines(local_file(run_, site, stream), suffices);
-    if (!text) return tl::unexpected(text.error());
-    SiteLog log;
-    log.reaches_local = !text->empty();
     log.text = std::move(*text);
     return log;
 }

@@ -37,11 +37,6 @@ class LogReader {
     /// Reads a whole log. Damage in the stream becomes a problem. Fails if the store or the local
     /// file cannot be read.
     [[nodiscard]] Result<SiteLog> read(SiteId const& site, Stream stream) const;
-    /// Reads the newest lines of a log: at least as many that `suffices` returns true for them, or
-    /// all. The first line may be cut.
-    [[nodiscard]] Result<SiteLog> read_newest(
-        SiteId const& site, Stream stream,
-        std::function<bool(std::string_view text)> const& suffices) const;
 
   private:
     [[nodiscard]] Result<SiteLog> with_tail(StreamContent content, SiteId const& site,

@@ -188,10 +188,10 @@ TEST_F(DemoRun, DocumentIsStrictJsonWithEveryKeyOfItsSchema)
 {
     auto const doc = document(*account_, std::nullopt);
     for (char const* key :
-         {"schema",        "report",     "run",       "edges",       "sites",  "signals",
-          "headline",      "provenance", "decisions", "windows",     "states", "rounds",
-          "round_summary", "loss",       "hours",     "allocated_h", "energy", "times",
-          "comparison",    "events",     "missing",   "facts",       "notes"})
+         {"schema", "report",        "run",        "edges",     "sites",       "signals",
+          "work",   "headline",      "provenance", "decisions", "windows",     "states",
+          "rounds", "round_summary", "loss",       "hours",     "allocated_h", "energy",
+          "times",  "comparison",    "events",     "missing",   "facts",       "notes"})
         EXPECT_NE(doc.find(key), nullptr) << key;
     auto const text = json::to_string(doc);
     auto const parsed = json::parse(text, "document");

@@ -360,6 +360,7 @@ class Maker {
                 d.ranges = protocol::Ranges::between(block_, block_ + made);
                 d.norm = open.size() > 1 ? 0.125 : 0;
                 d.inlined = open.size() == 1;
+                if (how_.refuses) spoil(d, job->site);
                 if (!d.inlined) d.header = sha256(job->member);
                 block_ += made;
                 if (made > 0) decided.push_back(d);
@@ -371,6 +372,15 @@ class Maker {
                 commit(protocol::Commit::Kind::merge, merged, decided);
             t = merged;
         }
+    }
+
+    static void spoil(protocol::ContributionDecision& d, std::size_t site)
+    {
+        if (site == 2) d.norm *= 8;
+        if (site != 1) return;
+        d.refused = protocol::Refusal::digest;
+        d.norm = 0;
+        d.inlined = false;
     }
 
     // run.json of the store: two passes over 1200 blocks, more than the run trains on.
@@ -386,6 +396,7 @@ class Maker {
         spec.params.block_tokens = step_tokens;
         for (auto const& name : names) spec.sites.push_back({name});
         std::sort(spec.sites.begin(), spec.sites.end());
+        if (how_.refuses) spec.params.round_time = spec.params.checkpoint_interval = Seconds{3};
         terms_ = protocol::terms_of(spec);
         if (how_.amended_blocks > 0) terms_.budget = how_.amended_blocks * step_tokens;
         auto const encoded = protocol::encode(spec);
@@ -404,14 +415,23 @@ class Maker {
         if (kind == protocol::Commit::Kind::merge) ++round_;
         c.round = {round_};
         for (auto const& d : decided) {
+            if (d.refused) continue;
             totals_.tokens += d.tokens;
             totals_.steps += d.steps;
         }
         c.totals = totals_;
         c.done = protocol::Ranges::between(0, block_);
         float const scale = 1.0F / static_cast<float>(std::max<std::size_t>(1, decided.size()));
-        for (auto& d : decided) d.scale = d.inlined ? 0 : scale;
+        for (auto& d : decided) d.scale = d.inlined || d.refused ? 0 : scale;
         c.decided = decided;
+        if (how_.refuses) {
+            c.norms.assign(8, 0.125);
+            for (auto const& d : decided)
+                if (d.refused && d.seq.value % 5 == 0) {
+                    c.removed.push_back({d.member, protocol::Removal::quarantined});
+                    c.quarantine.push_back({{names[1]}, time + Seconds{15}, *d.refused});
+                }
+        }
         c.by = {decided.empty() ? MemberId{"CAISO_NORTH.00000001.0"} : decided.front().member, 1};
         c.model = {{round_},
                    {"w0", protocol::model_name({round_}, c.by.member, 1, "w0"), 4'000'000,

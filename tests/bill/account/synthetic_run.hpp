@@ -23,6 +23,9 @@ struct Synthetic {
     Millis step{280};
     /// Token budget of all commits, in blocks; 0: that of run.json, as without an amendment.
     std::int64_t amended_blocks{0};
+    /// The commits refuse all work of SPP_TX, and clip that of NEM_SA in joint rounds. A round
+    /// takes 3 s, and SPP_TX is in quarantine in the end.
+    bool refuses{false};
 };
 
 /// Writes the files that a demo with three sites leaves: configuration (`run.json`), trace

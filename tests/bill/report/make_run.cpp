@@ -18,10 +18,12 @@ int main(int argc, char** argv)
         {"long", {.chatter = 40'000}},
         // 1.1 million steps in 900 rounds, to measure how long a report takes.
         {"huge", {.factor = 3, .round_s = 20, .step = Millis{24}}},
+        {"refused", {.refuses = true}},
         {"hostile", {.region_suffix = "</script><script>alert(1)</script>&<b>\"'"}},
     };
     if (argc != 3 || kinds.count(argv[1]) == 0) {
-        std::fprintf(stderr, "usage: make_run demo|empty|open|gaps|hostile|huge|long FOLDER\n");
+        std::fprintf(stderr,
+                     "usage: make_run demo|empty|open|gaps|refused|hostile|huge|long FOLDER\n");
         return 64;
     }
     try {

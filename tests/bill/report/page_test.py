@@ -32,7 +32,7 @@ except ImportError as error:
 # steps so fast that always-on is better in some regions, and followed by an evaluation; with a site
 # that trains only beside others.
 FROM_DEMO = ["blind", "silent", "worse", "joint"]
-KINDS = ["demo", "empty", "open", "gaps", "hostile", *FROM_DEMO, "long", "reference"]
+KINDS = ["demo", "empty", "open", "gaps", "refused", "hostile", *FROM_DEMO, "long", "reference"]
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 MOST_BYTES = {"demo": 2_500_000, "reference": 2_500_000}
 
@@ -64,6 +64,7 @@ def check_figures(browser, doc, checks):
         check_hours(browser, doc, checks)
     check_windows(browser, doc, checks)
     check_rounds(browser, doc, checks)
+    check_work(browser, doc, checks)
     if doc["events"]:
         count, left_out = len(doc["events"]), doc["events_left_out"]
         more = f", {left_out:,} left out" if left_out else ""
@@ -114,6 +115,24 @@ def check_rounds(browser, doc, checks):
                             for r in browser.rows("#rounds")],
                  [(number(k["number"]), shown_mode(k["mode"]), significant(k["kwh"]),
                    bound_of(k, doc["totals"]["all"])) for k in doc["rounds"]])
+
+
+def check_work(browser, doc, checks):
+    """What became of each site's work."""
+    work = doc.get("work")
+    if not work or not doc["commits"]["all"]:
+        checks.equal("panel about no work", browser.text("#work"), [])
+        return
+    label = {s["id"]: s["label"] for s in doc["sites"]} | {None: "All sites"}
+    keys = ["trained_tokens", "included_tokens", "lost", "refused", "clipped", "removed"]
+    expected = []
+    for site in [*work["sites"], work["all"]]:
+        site["lost"] = site["refused_tokens"] + (site["dropped_tokens"] or 0)
+        expected.append([label[site["site"]], *(number(site[key]) for key in keys)])
+    checks.equal("work by site", [*browser.rows("#work"), browser.text("#work tfoot td")],
+                 expected)
+    checks.equal("warnings about work", browser.text("#headline .warn"),
+                 [warning + "." for warning in work["warnings"]])
 
 
 def check_structure(browser, kind, checks):
@@ -225,14 +244,26 @@ def check_worse(browser, doc, checks):
                 in browser.text("body")[0])
 
 
+def check_refused(browser, doc, checks):
+    stuck, quarantined = browser.text("#headline .warn")
+    checks.true(f"a site whose work is refused: {stuck!r}",
+                "SPP_TX has trained on 399,360 tokens, and the model includes no work" in stuck)
+    checks.true(f"a quarantine: {quarantined!r}", "SPP_TX is in quarantine until" in quarantined)
+    tile = browser.text("#headline .tile")[4]
+    checks.true(f"the summary does not say how much is lost: {tile!r}",
+                "lost besides0.40\xa0M" in tile)
+    checks.true("the last loss is not explained",
+                "the delta was missing or damaged" in browser.text("#work .note")[0])
+
+
 def check_long(browser, doc, checks):
     checks.true("a very long run shows all its events",
                 doc["events_left_out"] > 0 and "leaves out" in browser.text("#events")[0])
 
 
-CHECKS_OF_KIND = {"open": check_open, "gaps": check_gaps, "blind": check_blind,
-                  "hostile": check_hostile, "silent": check_silent, "worse": check_worse,
-                  "long": check_long}
+CHECKS_OF_KIND = {"open": check_open, "gaps": check_gaps, "refused": check_refused,
+                  "blind": check_blind, "hostile": check_hostile, "silent": check_silent,
+                  "worse": check_worse, "long": check_long}
 
 
 def check_kind(browser, kind, folder, checks):
@@ -270,12 +301,12 @@ def check_kind(browser, kind, folder, checks):
         check_without_charts(browser, doc, page, checks)
 
 
-PANELS = ["timeline", "loss", "time", "energy", "compare", "audit", "rounds", "events", "facts",
-          "notes"]
+PANELS = ["timeline", "loss", "time", "energy", "compare", "audit", "work", "rounds", "events",
+          "facts", "notes"]
 TABLES = ["CO2 of this run and of one always-on site in each region, kg", "Windows", "Decisions",
           "Final values", "Share of time by state; values in the next table",
           "Hours by site and state", "Starts and stops by site", "Energy and CO2 by site and state",
-          "This run and counterfactuals", "Rounds, sortable", "Events"]
+          "This run and counterfactuals", "Work by site", "Rounds, sortable", "Events"]
 
 
 def check_tables(browser, doc, what, checks):
@@ -288,7 +319,7 @@ def check_tables(browser, doc, what, checks):
                                       ".map(row => row.cells[0].firstChild.textContent)")
     checks.equal(f"their first headings {what}", [title.strip("▲") for title in first_headings],
                  ["Window", "Site", "At the end", "Hours", "Starts and stops", "Site", "Training",
-                  "Scenario", "#", "UTC"])
+                  "Scenario", "Site", "#", "UTC"])
     checks.equal(f"links {what}", browser.evaluate(
         "[...document.querySelectorAll('nav a')].map(a => a.hash)"),
         ["#headline"] + ["#" + panel for panel in PANELS])

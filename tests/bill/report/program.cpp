@@ -2,6 +2,7 @@
 // curtail-report from the command line: where it writes, and what it never overwrites.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <regex>
 
 #include "base/core/csv.hpp"
@@ -252,6 +253,28 @@ TEST_F(Program, ReplacesAnEarlierReport)
     EXPECT_EQ(report(charts), 0);
     EXPECT_TRUE(std::filesystem::exists(folder_ / "report.html"));
     EXPECT_EQ(report(charts), 0);
+}
+
+TEST_F(Program, ChangesNothingButTheReportAndItsCaches)
+{
+    auto const content = [&] {
+        std::map<std::string, std::string> files;
+        for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_.path()))
+            if (entry.is_regular_file())
+                files[entry.path().lexically_relative(folder_.path()).string()] =
+                    read_file(entry.path()).value();
+        return files;
+    };
+    auto const before = content();
+    ASSERT_EQ(report({"--cache", to("records")}), 0) << printed;
+    std::vector<std::string> others;
+    for (auto const& [name, text] : content()) {
+        auto const found = before.find(name);
+        bool const is_same = found != before.end() && found->second == text;
+        bool const is_cache = name.starts_with("cache/") || name.starts_with("records/");
+        if (!is_same && !is_cache) others.push_back(name);
+    }
+    EXPECT_THAT(others, testing::ElementsAre("report.html", "report.json"));
 }
 
 // The numbers themselves: results/reference/check.py and check_rest.py.

@@ -110,23 +110,6 @@ TEST_F(ReaderTest, CacheIsOptional)
     EXPECT_EQ(stream().text, lines(0, 3));
 }
 
-TEST_F(ReaderTest, NewestPiecesSuffice)
-{
-    publish_lines(0, 50);
-    auto const newest =
-        Reader(counting_, stream_id.run, Cache(folder_ / "cache"))
-            .read_newest(stream_id.site, stream_id.stream,
-                         [](std::string_view text) { return text.size() >= 3UL * 20; });
-    ASSERT_TRUE(newest);
-    EXPECT_EQ(newest->text, lines(46, 4));
-    EXPECT_THAT(newest->problems, IsEmpty());
-    EXPECT_LE(counting_->reads, 8);
-    auto const all =
-        Reader(counting_, stream_id.run, Cache({}))
-            .read_newest(stream_id.site, stream_id.stream, [](std::string_view) { return false; });
-    EXPECT_EQ(all->text, lines(0, 50));
-}
-
 TEST_F(ReaderTest, DamagedPieceIsNamed)
 {
     publish_lines(0, 5);

@@ -24,13 +24,6 @@ class SiteLogTest : public JournalTest {
     {
         return LogReader(run_, store_, limits).read(stream_id.site, stream_id.stream).value();
     }
-    [[nodiscard]] SiteLog read_newest(std::size_t bytes) const
-    {
-        return LogReader(run_, store_)
-            .read_newest(stream_id.site, stream_id.stream,
-                         [bytes](std::string_view text) { return text.size() >= bytes; })
-            .value();
-    }
     void publish_lines(int first, int count)
     {
         for (int i = first; i < first + count; ++i) {
@@ -49,7 +42,6 @@ TEST_F(SiteLogTest, WithoutAJournalTheLocalFileCounts)
     EXPECT_EQ(read().text, lines(0, 3) + "half a line");
     EXPECT_TRUE(read().reaches_local);
     EXPECT_EQ(read().pieces, 0);
-    EXPECT_EQ(read_newest(10).text, lines(0, 3) + "half a line");
     EXPECT_EQ(LogReader(run_, nullptr).read(stream_id.site, stream_id.stream)->text, read().text);
 }
 
@@ -61,7 +53,6 @@ TEST_F(SiteLogTest, LocalFileAddsTheUnpublishedLines)
     EXPECT_EQ(log.text, lines(0, 7));
     EXPECT_EQ(log.pieces, 5);
     EXPECT_TRUE(log.reaches_local);
-    EXPECT_EQ(read_newest(30).text, lines(3, 4));
 }
 
 TEST_F(SiteLogTest, WithoutALocalFileTheJournalCounts)
@@ -107,16 +98,11 @@ TEST_F(SiteLogTest, AnEnormousLocalFileIsAnErrorThatNamesIt)
     publish_lines(0, 5);
     std::filesystem::resize_file(file_, std::uintmax_t{1} << 36);
     for (auto const& store : {std::shared_ptr<store::ObjectStore>(store_), {}}) {
-        LogReader const reader(run_, store);
-        auto const whole = reader.read(stream_id.site, stream_id.stream);
-        auto const newest =
-            reader.read_newest(stream_id.site, stream_id.stream, [](auto) { return false; });
-        for (auto const& log : {whole, newest}) {
-            ASSERT_FALSE(log);
-            EXPECT_EQ(log.error().code, ExitCode::data);
-            EXPECT_THAT(log.error().message(), HasSubstr(file_.string()));
-            EXPECT_THAT(log.error().message(), HasSubstr("68719476736 bytes"));
-        }
+        auto const log = LogReader(run_, store).read(stream_id.site, stream_id.stream);
+        ASSERT_FALSE(log);
+        EXPECT_EQ(log.error().code, ExitCode::data);
+        EXPECT_THAT(log.error().message(), HasSubstr(file_.string()));
+        EXPECT_THAT(log.error().message(), HasSubstr("68719476736 bytes"));
     }
 }
 
