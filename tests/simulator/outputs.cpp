@@ -69,11 +69,11 @@ void Outputs::get(P const& p, Get const& o)
 {
     p->header_reads.begin(o.name);
     if (fails(p, o)) return;
-    // Only the statuses tell of the newest commits if these are lost.
+    // Only the statuses tell of the newest commits if these are lost. More faults are too many.
     bool const told = store_.has_lost_commits() && o.name.rfind("status/", 0) == 0;
     bool const stale = chance(chaos_.stale_404) && !told;
     auto bytes = stale ? std::nullopt : store_.get(o.name);
-    if (bytes && chance(chaos_.corrupt_get)) corrupt(*bytes);
+    if (bytes && chance(chaos_.corrupt_get) && !told) corrupt(*bytes);
     auto const* answer = bytes ? &*bytes : nullptr;
     p->header_reads.answer(o.name, answer, *store_.decoder(), now());
     p->signs.read(o.name, answer, now());
