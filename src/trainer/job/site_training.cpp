@@ -288,6 +288,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                                  .unknown_outcomes = device->is_cpu() ? 0U : 1U,
                                  .device_rows = fitting_rows.at_start(collectives, log),
                                  .try_update = !device->is_cpu(),
+                                 .whole_steps_only = options.alone,
                                  .take_energy_j = rank_energy(*device, options.on_node)};
     auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
     auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
