@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from harness import (LONG, PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
-                     mpirun, program, rank_of, wait_for)
+                     mpirun, program, program_of, rank_of, wait_for)
 
 GRACE_S = 6
 RANK_TIMEOUT_S = 3
@@ -165,6 +165,26 @@ def stop_request_ends_a_start_of_mpi_that_hangs():
             expect(job.wait(30) == 0, f"exit code {job.returncode}")
             expect(time.monotonic() - began < KILL_S, "it did not end at once")
             expect("there was nothing to save" in run.log(), run.log())
+
+
+@case(seconds=2)
+def stop_request_ends_a_start_that_waits_for_credentials():
+    with SmallRun(ranks=1) as run:
+        run.config["store"] = "s3://bucket/prefix"
+        run.config["s3"] = {"endpoint": "http://127.0.0.1:9"}
+        run.save()
+        settings = run.folder / "aws"
+        settings.write_text("[default]\ncredential_process = sleep 60\n")
+        settings.chmod(0o600)
+        job = run.start("env", f"AWS_CONFIG_FILE={settings}", SOURCE / "slurm/site_train.sh",
+                        run.run_file, "A")
+        asks = lambda: [pid for pid in descendants(job.pid) if program_of(pid) == "sleep"]
+        wait_for(asks, "the program for credentials")
+        began = time.monotonic()
+        job.send_signal(signal.SIGTERM)
+        expect(job.wait(30) == 0, f"exit code {job.returncode}\n{run.log()}")
+        expect(time.monotonic() - began < KILL_S, "it did not end at once")
+        expect("there was nothing to save" in run.log() and not asks(), run.log())
 
 
 @case(seconds=9)

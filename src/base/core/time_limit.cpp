@@ -10,10 +10,8 @@
 namespace curtail {
 
 TimeLimit::TimeLimit(Millis limit, Error error, LogError log_error)
-    : thread_([limit, error = std::move(error),
-               log_error = std::move(log_error)](std::stop_token const& is_over) {
-          run(is_over, limit, error, log_error);
-      })
+    : thread_([limit, error = std::move(error), log_error = std::move(log_error)](
+                  std::stop_token const& is_over) { run(is_over, limit, error, log_error); })
 {
 }
 
