@@ -42,9 +42,10 @@ Environment:
   CURTAIL_CORE_LIMIT    largest core dump of a rank, in KiB, or \`unlimited\` [0: no core dumps]
   CURTAIL_MPI_MESSAGES  1: mpirun adds its own messages to the errors of the ranks [0]
 
-Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing;
-75 the poller does not permit the site to train now; 77 others can change what the job reads or
-runs; otherwise those of curtail-train or of the prologue.
+Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing,
+the folder for temporary files has no space, or mpirun fails or hangs at its start; 75 the poller
+does not permit the site to train now; 77 others can change what the job reads or runs; otherwise
+those of curtail-train or of the prologue.
 EOT
 }
 without_poller=()
@@ -123,6 +124,30 @@ command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; 
     "openmpi-bin, or load its module in a prologue (launcher.prologue of the site, or" \
     "CURTAIL_PROLOGUE)"
 
+# mpirun keeps 8 MB of files in TMPDIR, and fails or hangs without this space. Slurm sets TMPDIR as
+# it was where the job was submitted.
+readonly tmp_need_mb=16
+lacks_space() { # FOLDER; sets free_mb
+    free_mb=$(timeout -k 1 10 df -Pk -- "$1" | awk 'NR == 2 { print int($4 / 1024) }') || free_mb=
+    [[ -n $free_mb ]] && ((free_mb < tmp_need_mb))
+}
+unusable=
+if [[ -z ${TMPDIR:-} ]]; then
+    :
+elif [[ ! (-d $TMPDIR && -w $TMPDIR && -x $TMPDIR) ]]; then
+    unusable="is not a writable folder"
+elif lacks_space "$TMPDIR"; then
+    unusable="has $free_mb MB free, and mpirun needs $tmp_need_mb MB,"
+fi
+if [[ -n $unusable ]]; then
+    say "TMPDIR=$TMPDIR $unusable on $(hostname -s): using /tmp"
+    unset TMPDIR
+fi
+if [[ -z ${TMPDIR:-} ]] && lacks_space /tmp; then
+    die $EX_UNAVAILABLE "/tmp has $free_mb MB free on $(hostname -s), and mpirun needs" \
+        "$tmp_need_mb MB; delete files there, or set TMPDIR to a folder with space"
+fi
+
 # Exits with 75 if the poller does not permit the site to train.
 line=$("$build/curtail-poll" "$run" --job-line "$wanted" "${without_poller[@]}") || exit $?
 read -r site site_ranks permission <<<"$line"
@@ -130,12 +155,6 @@ ranks=${SLURM_NTASKS:-$site_ranks}
 cpus=$((${SLURM_CPUS_ON_NODE:-ranks} * ${SLURM_JOB_NUM_NODES:-1}))
 ((ranks <= cpus)) || say "$ranks ranks share the $cpus CPU(s) of this job and wait for each" \
     "other; request more with sbatch -n $ranks"
-
-# mpirun keeps files in TMPDIR, but Slurm sets it as it was where the job was submitted.
-if [[ -n ${TMPDIR:-} && ! (-d $TMPDIR && -w $TMPDIR && -x $TMPDIR) ]]; then
-    say "TMPDIR=$TMPDIR is not a writable folder on $(hostname -s): using /tmp"
-    unset TMPDIR
-fi
 
 # 64 ranks that dump 20 GB each would fill the file system.
 ulimit -c "${CURTAIL_CORE_LIMIT:-0}" 2>/dev/null || say "cannot set the limit of core dumps to" \

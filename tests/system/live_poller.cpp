@@ -261,6 +261,16 @@ TEST_F(LivePoller, HangupStopsAWatchUnlessIgnored)
         poller.kill(SIGHUP);
         EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 0);
     }
+    {
+        test::ChildProcess poller({"/bin/bash", "-c", "exec " + command}, folder_ / "third");
+        auto const holder = std::to_string(poller.pid()) + " on ";
+        ASSERT_TRUE(test::eventually([&] {
+            return read_file(folder_ / "out/poller/lock").value_or("").starts_with(holder);
+        }));
+        // As if a call did not return.
+        for (int const number : {SIGSTOP, SIGHUP, SIGINT, SIGTERM, SIGCONT}) poller.kill(number);
+        EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 128 + SIGTERM);
+    }
     test::ChildProcess poller({"/bin/bash", "-c", "trap '' HUP; exec " + command},
                               folder_ / "second");
     auto const holder = std::to_string(poller.pid()) + " on ";

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that hang, die or are suspended: the others end the job, or wait. --long tries both ranks
 everywhere, and suspends for a minute with the default time limits."""
+import os
+import random
 import signal
 import time
+from pathlib import Path
 
 from harness import (LONG, PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
-                     rank_of, wait_for)
+                     mpirun, program, program_of, rank_of, wait_for)
 
 GRACE_S = 6
 RANK_TIMEOUT_S = 3
@@ -127,6 +130,78 @@ def idle_leader_keeps_its_followers():
         job.job.send_signal(signal.SIGUSR1)
         expect(job.job.wait(20) == 0, f"exit code {job.job.returncode}")
         job.run.verify()
+
+
+def blocked_signals(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1], 16) for line in lines if line.startswith("SigBlk"))
+
+
+def start_that_hangs(run, *launcher):
+    """Starts a rank that waits in MPI_Init for another one, which never calls it."""
+    block = (program("curtail-block-signals"), "USR1", "USR2", "TERM", "--")
+    train = (*block, program("curtail-train"), run.run_file, "--site", "A")
+    job = run.start(*launcher, *mpirun(1, *train), ":", "-n", 1, *block, "sleep", 60)
+    return job, wait_for(lambda: [pid for pid in descendants(job.pid) if is_rank(pid)], "a rank")[0]
+
+
+@case(seconds=5)
+def start_of_mpi_has_a_limit_of_time():
+    with SmallRun(training={"rank_timeout_s": RANK_TIMEOUT_S}) as run:
+        job, _ = start_that_hangs(run)
+        expect(job.wait(RANK_TIMEOUT_S + KILL_S + 20) == 69, f"exit code {job.returncode}")
+        expect("cannot start MPI: the ranks have not met within 3.0 s" in run.log(), run.log())
+        expect("(TMPDIR) has space" in run.log(), run.log())
+
+
+@case(seconds=2)
+def stop_request_ends_a_start_of_mpi_that_hangs():
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        with SmallRun() as run:
+            job, rank = start_that_hangs(run, program("curtail-forward-stop"))
+            wait_for(lambda: blocked_signals(rank) == 0, "the start of MPI")
+            job.send_signal(number)
+            began = time.monotonic()
+            expect(job.wait(30) == 0, f"exit code {job.returncode}")
+            expect(time.monotonic() - began < KILL_S, "it did not end at once")
+            expect("there was nothing to save" in run.log(), run.log())
+
+
+@case(seconds=2)
+def stop_request_ends_a_start_that_waits_for_credentials():
+    with SmallRun(ranks=1) as run:
+        run.config["store"] = "s3://bucket/prefix"
+        run.config["s3"] = {"endpoint": "http://127.0.0.1:9"}
+        run.save()
+        settings = run.folder / "aws"
+        settings.write_text("[default]\ncredential_process = sleep 60\n")
+        settings.chmod(0o600)
+        job = run.start("env", f"AWS_CONFIG_FILE={settings}", SOURCE / "slurm/site_train.sh",
+                        run.run_file, "A")
+        asks = lambda: [pid for pid in descendants(job.pid) if program_of(pid) == "sleep"]
+        wait_for(asks, "the program for credentials")
+        began = time.monotonic()
+        job.send_signal(signal.SIGTERM)
+        expect(job.wait(30) == 0, f"exit code {job.returncode}\n{run.log()}")
+        expect(time.monotonic() - began < KILL_S, "it did not end at once")
+        expect("there was nothing to save" in run.log() and not asks(), run.log())
+
+
+@case(seconds=9)
+def a_stop_at_any_moment_of_the_start_is_clean():
+    seed = int.from_bytes(os.urandom(4), "big")
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    with SmallRun(training=PACED) as run:
+        for _ in range(4):
+            job = run.start(SOURCE / "slurm/site_train.sh", run.run_file, "A")
+            time.sleep(chance.uniform(0, 1.5))
+            job.send_signal(chance.choice([signal.SIGUSR1, signal.SIGTERM]))
+            expect(job.wait(20) == 0, f"exit code {job.returncode}\n{run.log()}")
+            starts, exits = (run.events("A", f"trainer-{word}") for word in ("start", "exit"))
+            expect(len(starts) == len(exits), f"{len(starts)} starts, {len(exits)} exits")
+        if run.commits():
+            run.verify()
 
 
 if __name__ == "__main__":

@@ -288,6 +288,30 @@ TEST_F(SiteTrain, IgnoresTheTmpdirOfAnotherMachine)
     EXPECT_THAT(log(), HasSubstr("; TMPDIR not set\n"));
 }
 
+TEST_F(SiteTrain, LeavesATmpdirWithoutSpaceForMpirun)
+{
+    replace_mpirun();
+    auto const fill = [&](std::string const& where) {
+        EXPECT_TRUE(write_file(folder_ / "module/df",
+                               "#!/bin/bash\nfree=1000000\n[[ $3 == " + where +
+                                   " ]] && free=12288\n"
+                                   "printf 'Filesystem\nnone 0 0 %s 9%% x\\n' $free\n",
+                               0755));
+    };
+    setenv("TMPDIR", folder_.path().c_str(), 1);
+    fill(folder_.path());
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("has 12 MB free, and mpirun needs 16 MB, on"));
+    EXPECT_THAT(log(), HasSubstr("; TMPDIR not set\n"));
+    fill("*");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 69);
+    EXPECT_THAT(log(), HasSubstr("/tmp has 12 MB free on"));
+    fill("/tmp");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0) << "mpirun does not use it";
+    unsetenv("TMPDIR");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 69);
+}
+
 TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
 {
     // Like an environment module: code that is not written for `set -eu`.

@@ -3,14 +3,17 @@
 import json
 import os
 import pty
+import random
 import re
 import select
 import signal
 import subprocess
 import time
 
-from harness import (PACED, SmallRun, case, descendants, execute, expect, is_rank, main, program,
-                     stat_fields, wait_for)
+import h5py
+
+from harness import (PACED, SmallRun, case, descendants, execute, expect, is_rank, kill, main,
+                     program, stat_fields, wait_for)
 
 
 def losses(run, site="A"):
@@ -58,6 +61,57 @@ def resumed_run_continues_bit_exactly():
         found = losses(run)
     expect(found == expected,
            f"losses differ after the resume: {found[8:11]} instead of {expected[8:11]}")
+
+
+def last_state(run):
+    """What the newest whole snapshot has: position, and the digest of each rank's tensors."""
+    headers = {}
+    for path in (run.out / "sites/A").glob("snapshot-*.h5"):
+        text = h5py.File(path)["header"][:].tobytes().rstrip(b"\0").split(b"\n", 1)[1]
+        header = json.loads(text)
+        headers.setdefault(header["serial"], {})[header["rank"]] = header["tensors"]
+        headers[header["serial"]]["position"] = \
+            [header[key] for key in ("tokens", "steps", "optimizer_steps")]
+    return headers[max(headers)]
+
+
+def steps_made(run):
+    computed = ("step", "round", "tokens", "progress_tokens", "loss", "lr_scale", "gradient_norm",
+                "update_norm")
+    return [[line[key] for key in computed] for line in run.metrics("A")]
+
+
+def interrupt(run, ranks, chance):
+    """Trains until a random moment of a random step, in which one rank is asked to stop. Returns
+    whether that was before the last step."""
+    job = run.start_training("A", "--alone", ranks=ranks)
+    seen = len(run.metrics("A"))
+    steps = seen + chance.randint(1, 3)
+    wait_for(lambda: job.poll() is not None or len(run.metrics("A")) >= steps, "steps", pause=0.005)
+    time.sleep(chance.uniform(0, 0.1))
+    pids = sorted(pid for pid in descendants(job.pid) if is_rank(pid))
+    if pids:
+        kill(chance.choice(pids), chance.choice([signal.SIGUSR1, signal.SIGTERM]))
+    expect(job.wait(20) == 0, f"exit code {job.returncode}\n{run.log()}")
+    return len(run.metrics("A")) < run.config["training"]["steps"]
+
+
+@case(seconds=9)
+def alone_a_stop_at_any_moment_changes_nothing():
+    seed = int.from_bytes(os.urandom(4), "big")
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    # A step has 32 blocks, and takes 128 passes, or 64 on each of two ranks.
+    training = {"steps": 7, "batch_tokens": 4096, "device_batch_rows": 1}
+    for ranks in (1, 2):
+        with SmallRun(training=training) as whole, SmallRun(training=training) as run:
+            whole.train("A", "--alone", ranks=ranks)
+            interruptions = 0
+            while interrupt(run, ranks, chance):
+                interruptions += 1
+            expect(interruptions > 0, "no interruption")
+            expect(steps_made(run) == steps_made(whole), f"{ranks} ranks made other steps")
+            expect(last_state(run) == last_state(whole), f"{ranks} ranks end in another state")
 
 
 @case(seconds=10)

@@ -38,7 +38,9 @@ tl::unexpected<Error> cannot(char const* action, fs::path const& path, int error
 {
     std::string remedy;
     if (error == ENOSPC || error == EDQUOT) {
-        remedy = "free disk space, or remove files, and try again; no data was lost";
+        remedy = "free disk space, or remove files";
+        // What is replaced stays as it was until then. A line that cannot be appended is lost.
+        if (std::string_view(action) != "append to") remedy += ", and try again; no data was lost";
         if (code == ExitCode::cannot_create) code = creation_code(error);
     }
     if (error == EISDIR) remedy = "remove the folder of that name";

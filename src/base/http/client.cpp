@@ -47,14 +47,14 @@ Error transfer_error(CURLcode code, Request const& request, std::string const& w
 {
     if (code == CURLE_OPERATION_TIMEDOUT)
         return {ExitCode::temporary, what,
-                "no complete response within " + format_duration(request.deadline), "will retry"};
+                "no complete response within " + format_duration(request.deadline), ""};
     if (is_certificate_error(code))
         return {ExitCode::permission, what, "its certificate is not trusted (" + why + ")",
                 "check the machine's clock and CA certificates, or pass the server's own with "
                 "ca_file"};
     if (code == CURLE_SSL_CACERT_BADFILE)
         return {ExitCode::config, what, "cannot use ca_file (" + why + ")", "pass a PEM file"};
-    return {ExitCode::temporary, what, why, "will retry"};
+    return {ExitCode::temporary, what, why, ""};
 }
 
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;

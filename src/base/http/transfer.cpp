@@ -129,7 +129,7 @@ std::optional<Error> Transfer::error(std::string const& what) const
                          fmt::format("the headers are larger than {} bytes", header_limit), ""};
         case End::stalled:
             return Error{ExitCode::temporary, what,
-                         "no data for " + format_duration(request_.stall_limit), "will retry"};
+                         "no data for " + format_duration(request_.stall_limit), ""};
         case End::cancelled:
             return Error{ExitCode::temporary, what, "the request was cancelled", ""};
         case End::sink:

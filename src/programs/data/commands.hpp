@@ -13,6 +13,9 @@ namespace curtail::programs::data {
 [[nodiscard]] Command inspect_command();
 [[nodiscard]] Command verify_command();
 
+/// Logs how many files of the text folders were not read (data::TextFiles::left_out).
+void report_left_out(std::int64_t files, Log const& log);
+
 /// The vocabulary size, in tokens, that vocabulary_size() returns if the user gave none.
 constexpr std::int64_t default_vocabulary = 2048;
 /// Returns the option `--vocabulary`, for commands that train a tokenizer.

@@ -25,6 +25,7 @@ Result<void> take_run(Arguments const& arguments, PrepareOptions& options)
     if (!arguments.has("seed")) options.seed = run->seed;
     options.out = run->data.folder;
     options.vocabulary_size = run->model.vocabulary;
+    options.largest_vocabulary = run->model.vocabulary;
     return {};
 }
 
@@ -58,6 +59,7 @@ Result<void> prepare(Arguments const& arguments, Console const& console)
                            static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
         });
     if (!prepared) return tl::unexpected(prepared.error());
+    report_left_out(prepared->left_out_files, console.log);
     console.log.info(options.out.string() + (prepared->up_to_date
                                                  ? " already contains this text; nothing to do"
                                                  : " is ready"));
@@ -68,6 +70,13 @@ Result<void> prepare(Arguments const& arguments, Console const& console)
 }
 
 }  // namespace
+
+void report_left_out(std::int64_t files, Log const& log)
+{
+    if (files == 1) log.info("left out a file whose name does not end with .txt");
+    if (files > 1)
+        log.info(fmt::format("left out {} files whose names do not end with .txt", files));
+}
 
 Option vocabulary_option()
 {

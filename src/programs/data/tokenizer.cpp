@@ -8,12 +8,13 @@
 namespace curtail::programs::data {
 namespace {
 
-Result<curtail::data::Tokenizer> train(Arguments const& arguments)
+Result<curtail::data::Tokenizer> train(Arguments const& arguments, Log const& log)
 {
     std::vector<std::filesystem::path> sources;
     for (auto const& text : arguments.values_of("TEXT")) sources.emplace_back(text);
     auto const corpus = curtail::data::read_corpus(sources);
     if (!corpus) return tl::unexpected(corpus.error());
+    report_left_out(corpus->left_out_files, log);
     ProgressLine progress("training the tokenizer", "merges");
     return curtail::data::train_tokenizer(
         corpus->documents, vocabulary_size(arguments),
@@ -25,7 +26,7 @@ Result<void> write_tokenizer(Arguments const& arguments, Console const& console)
     auto const out = arguments.text("out");
     // In every trained tokenizer, the byte 0 has rank 0.
     if (auto good = check_target(out, "a tokenizer", "AA== 0\n"); !good) return good;
-    auto const tokenizer = train(arguments);
+    auto const tokenizer = train(arguments, console.log);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
     if (auto written = write_file(out, tokenizer->to_tiktoken()); !written) return written;
     console.log.info("wrote " + out);

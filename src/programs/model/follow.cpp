@@ -43,14 +43,15 @@ Result<void> check_options(Arguments const& arguments)
 Result<void> follow(Arguments const& arguments, Console const& console)
 {
     if (auto good = check_options(arguments); !good) return good;
-    std::stop_source stop;
-    auto const listener = stop_on_signals({SIGUSR1, SIGTERM, SIGINT}, stop);
-    set_threads(arguments);
     auto const run = config::read_trusted_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
     if (auto made = config::make_run_folder(*run); !made) return made;
     auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
+    // Until here, a signal ends the process: the reads may never return, and nothing is lost.
+    std::stop_source stop;
+    auto const listener = stop_on_signals({SIGUSR1, SIGTERM, SIGINT}, stop);
+    set_threads(arguments);
     std::optional<ProgressLine> progress;  // of one evaluation
     curtail::follow::Settings const settings{
         std::chrono::round<Millis>(FractionalSeconds(

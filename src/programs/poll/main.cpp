@@ -75,7 +75,12 @@ Result<poll::PollResult> watch(config::Run const& run, Sites const& sites,
     if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         signals.push_back(SIGHUP);
     poll::StopRequest stop_request;
-    auto const listener = listen_for_signals(signals, [&](int) { stop_request.raise(); });
+    auto const listener = listen_for_signals(signals, [&](int number) {
+        stop_request.raise();
+        // A call may never return, for example if a file server hangs.
+        constexpr int insists = 3;
+        if (stop_request.level() >= insists) end_at_once(128 + number);
+    });
     SitePublishers publishers(run, sites, context.log);
     ProgressLine progress("replay", "s of trace");
     poll::WatchOptions watch;

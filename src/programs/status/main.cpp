@@ -85,7 +85,11 @@ void watch(config::Run const& run, Output const& output, Millis every,
            programs::Console const& console)
 {
     std::stop_source stop;
-    auto const listener = programs::stop_on_signals({SIGINT, SIGTERM}, stop);
+    // A read of the store may take long, and what is printed needs no end. A file does.
+    auto const listener =
+        output.prometheus.empty()
+            ? programs::listen_for_signals({SIGINT, SIGTERM}, [](int) { programs::end_at_once(0); })
+            : programs::stop_on_signals({SIGINT, SIGTERM}, stop);
     bool const terminal = isatty(STDOUT_FILENO) == 1 && !console.json;
     std::string_view before = terminal ? clear_screen : "";
     do {

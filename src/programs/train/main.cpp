@@ -10,6 +10,7 @@
 #include "programs/frame/progress.hpp"
 #include "trainer/comm/mpi_session.hpp"
 #include "trainer/job/site_bridges.hpp"
+#include "trainer/job/site_inputs.hpp"
 #include "trainer/job/site_training.hpp"
 
 using namespace curtail;
@@ -62,9 +63,17 @@ Result<void> check_connection(programs::Arguments const& arguments, SiteId const
     return {};
 }
 
-Result<void> train_this_site(programs::Arguments const& arguments, programs::Console const& console)
+// How long a start of MPI may take: as long as ranks may wait for each other.
+Millis start_limit(std::filesystem::path const& run_file, Log const& log)
 {
-    trainer::StopSignal const stop;
+    auto const in_time = trainer::limit_reads(log);
+    auto const run = config::read_run(run_file);
+    return run ? run->training.rank_timeout : comm::Patience{}.limit;
+}
+
+Result<void> train_this_site(programs::Arguments const& arguments, programs::Console const& console,
+                             trainer::StopSignal const& stop)
+{
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
     auto const requirement = permission::parse_requirement(arguments.text("permission"));
@@ -94,16 +103,15 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
             std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
     if (!comm::started_by_launcher())
         return trainer::train_site(options, *comm::single_process(), stop, console.log);
-    auto session = comm::MpiSession::start();
+    auto const log_error = [&](Error const& error) { console.log.error(error.message()); };
+    auto session = comm::MpiSession::start(start_limit(options.run, console.log), log_error);
     if (!session) return tl::unexpected(session.error());
+    options.on_node = session->place_on_node();
     auto done = session->run(
-        [&](comm::Collectives& ranks) -> Result<void> {
-            auto const on_node = session->place_on_node();
-            if (!on_node) return tl::unexpected(on_node.error());
-            options.on_node = *on_node;
+        [&](comm::Collectives& ranks) {
             return trainer::train_site(options, ranks, stop, console.log);
         },
-        [&](Error const& error) { console.log.error(error.message()); });
+        log_error);
     if (done || session->size() == 1) return done;
     return fail(done.error().code, "", "");  // the rank that failed has logged the error
 }
@@ -143,6 +151,7 @@ std::vector<programs::Option> options()
 
 int main(int argc, char** argv)
 {
+    trainer::StopSignal const stop;
     // Threads of store operations may still run (trainer/rounds/operation_table.hpp).
     programs::end_at_once(programs::run(
         {"curtail-train",
@@ -152,13 +161,16 @@ int main(int argc, char** argv)
            "",
            options(),
            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
-           train_this_site}},
+           [&](programs::Arguments const& arguments, programs::Console const& console) {
+               return train_this_site(arguments, console, stop);
+           }}},
          "\nExamples:\n"
          "  mpirun -n 2 curtail-train inputs/runs/demo.json --site CAISO_NORTH\n"
          "  curtail-train inputs/runs/demo.json --site CAISO_NORTH --alone\n"
          "  curtail-train --mpi-check inputs/runs/demo.json --site CAISO_NORTH\n"
          "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
-         "with 0. A SIGTERM to mpirun\n"
+         "with 0. Before it has begun\n"
+         "to train, it ends at once: there is nothing to save. A SIGTERM to mpirun\n"
          "is different: mpirun kills its ranks within 2 s, unless it runs under "
          "curtail-forward-stop.\n"
          "On a terminal, the trainer shows its progress. Ranks under mpirun have no terminal: see "

@@ -193,6 +193,18 @@ bool leaves_at_once(Parts const& p)
     return p.machine.stopping() && early && !admitted;
 }
 
+// The tokens of own work that a commit of this member does not include.
+Tokens tokens_after(Parts const& p, Commit const& commit)
+{
+    Seq last{};
+    for (auto const& d : commit.decided)
+        if (d.member == *p.member) last = std::max(last, d.seq);
+    auto tokens = p.training.since().count() * p.chain.run().params.block_tokens;
+    for (auto const& own : p.contributions.undecided())
+        if (own.header.seq > last) tokens += own.header.tokens;
+    return tokens;
+}
+
 // Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
 {
@@ -221,21 +233,30 @@ void finish_and_report_loss(Parts& p)
 {
     auto const tokens = lost_tokens(p);
     if (tokens == Tokens{} || p.removal == Removal::left) return finish(p);
-    // The draft of a commit that the site has read is over: the work is newer.
+    Error error{ExitCode::unavailable, "cannot leave the run in time", {}, {}};
+    auto const text = [](Tokens count) { return std::to_string(count.value) + " tokens"; };
+    // The draft of a commit that the site has read is over.
     auto const& draft = p.proposal.draft();
     bool const sent = p.proposal.draft_is_lone() && draft->commit.number > p.chain.tip()->number;
-    auto const work = std::to_string(tokens.value) + " tokens";
-    finish(
-        p,
-        Error{ExitCode::unavailable, "cannot leave the run in time",
-              sent ? "no answer from the store about commit " +
-                         std::to_string(draft->commit.number.value) + " with the last " + work
-                   : "the store accepted the last " + work +
-                         " neither as a commit nor as a contribution",
-              sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "
-                     "trained again"
-                   : "check that the store has space and answers; this work is lost, and its "
-                     "blocks are trained again"});
+    auto const later = sent ? std::min(tokens, tokens_after(p, draft->commit)) : tokens;
+    auto const commit = sent ? std::to_string(draft->commit.number.value) : "";
+    if (later == Tokens{}) {
+        error.why =
+            "no answer from the store about commit " + commit + " with the last " + text(tokens);
+        error.remedy =
+            "check with `curtail-status` that the commit exists; otherwise its blocks "
+            "are trained again";
+        return finish(p, std::move(error));
+    }
+    error.why =
+        "the store accepted the last " + text(later) + " neither as a commit nor as a contribution";
+    error.remedy =
+        "check that the store has space and answers; this work is lost, and its blocks "
+        "are trained again";
+    if (later < tokens)
+        error.why += ", and has not answered about commit " + commit + " with the " +
+                     text(tokens - later) + " before them";
+    finish(p, std::move(error));
 }
 
 std::vector<Output> on(Parts& p, MonoTime now, Input const& input)

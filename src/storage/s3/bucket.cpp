@@ -84,8 +84,7 @@ Result<std::optional<ObjectHead>> Bucket::head_by_get(std::string const& key,
         session_->send({.key = key, .headers = {{"range", range_of(0, 1)}}, .what = what}, call);
     if (!response) return tl::unexpected(response.error());
     if (response->status == 404) return std::nullopt;
-    if (!response->is_success())
-        return fail(ExitCode::temporary, what, "it has just been created", "will retry");
+    if (!response->is_success()) return fail(ExitCode::temporary, what, "it has just been created");
     auto const extent = extent_of(*response);
     return head_of(*response, extent ? std::optional(extent->whole) : std::nullopt, what);
 }

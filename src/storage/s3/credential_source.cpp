@@ -110,7 +110,7 @@ Result<CredentialSource::Shared> CredentialSource::get(Time now, CallLimits cons
         auto const before = readings_;
         if (!wait_for_reader(lock, call))
             return fail(ExitCode::temporary, "cannot sign requests to the object storage",
-                        "the credentials were not renewed in time", "will retry");
+                        "the credentials were not renewed in time");
         if (readings_ != before && !is_valid(now)) return tl::unexpected(error_);
     }
     return current_;

@@ -13,13 +13,12 @@ namespace {
 
 Failure cut_short(std::string const& what)
 {
-    return {{ExitCode::temporary, what, "the response ended early", "will retry"},
-            Failure::Remedy::wait};
+    return {{ExitCode::temporary, what, "the response ended early", {}}, Failure::Remedy::wait};
 }
 
 tl::unexpected<Error> replaced(std::string const& what)
 {
-    return fail(ExitCode::temporary, what, "it was replaced while it was read", "will retry");
+    return fail(ExitCode::temporary, what, "it was replaced while it was read");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ constexpr std::array meanings{
                 "set this machine's clock"},
     CodeMeaning{"NoSuchBucket", ExitCode::unavailable, Remedy::none,
                 "create the bucket, or correct `store` in the run file"},
-    CodeMeaning{"NoSuchUpload", ExitCode::temporary, Remedy::none, "will retry"},
+    CodeMeaning{"NoSuchUpload", ExitCode::temporary, Remedy::none, ""},
     CodeMeaning{"AuthorizationHeaderMalformed", ExitCode::config, Remedy::none, "check the region"},
     CodeMeaning{"PermanentRedirect", ExitCode::config, Remedy::none,
                 "check the endpoint and the region"},

@@ -198,7 +198,7 @@ Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead 
             if (reader.missing() && number == 0) return false;
             if (reader.missing())
                 return fail(ExitCode::temporary, "cannot read " + key,
-                            "it was removed while it was read", "will retry");
+                            "it was removed while it was read");
             return tl::unexpected(reader.size_error().value_or(buffer.error()));
         }
         for (auto rest = buffer->bytes(); !rest.empty();) {

@@ -69,7 +69,7 @@ Result<void> start_threads(std::vector<std::jthread>& threads, int count,
         for (int number = 0; number < count; ++number) threads.emplace_back(body, number);
     } catch (std::system_error const& refused) {
         return fail(ExitCode::temporary, "cannot transfer an object",
-                    std::string("cannot start a thread: ") + refused.what(), "will retry");
+                    std::string("cannot start a thread: ") + refused.what());
     }
     return {};
 }

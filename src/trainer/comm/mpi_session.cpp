@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 
 #include "base/core/exceptions.hpp"
+#include "base/core/time_limit.hpp"
 #include "trainer/comm/mpi_call.hpp"
 #include "trainer/comm/mpi_collectives.hpp"
 
@@ -16,7 +18,9 @@ namespace curtail::comm {
 struct MpiSession::State {
     bool ours;  // this session must finalize MPI
     int exceptions{std::uncaught_exceptions()};
-    std::unique_ptr<Communicator> end;
+    std::unique_ptr<Communicator> end{};
+    std::unique_ptr<Collectives> ranks{};  // for the body
+    PlaceOnNode on_node{};
     // Exit code and rank. Members, because an abandoned nonblocking operation may still use them.
     std::array<int, 2> own{};
     std::array<int, 2> worst{};  // of all ranks
@@ -41,6 +45,34 @@ Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks, bool& 
     } catch (std::exception const& broken) {
         return tl::unexpected(error_of(broken));
     }
+}
+
+// All ranks are late together, and one report is enough: mpirun then ends the others.
+Millis delay_of_report()
+{
+    char const* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+    return rank == nullptr || std::string_view(rank) == "0" ? Millis{0} : Millis{5'000};
+}
+
+Error stuck_in_start(Millis limit)
+{
+    std::error_code ignored;
+    return {ExitCode::unavailable, "cannot start MPI",
+            "the ranks have not met within " + format_duration(limit),
+            "make sure that " + std::filesystem::temp_directory_path(ignored).string() +
+                " (TMPDIR) has space on each node, and that the nodes reach each other"};
+}
+
+PlaceOnNode find_place(Communicator const& all)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    PlaceOnNode place;
+    check(MPI_Comm_split_type(all.get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+          "find the ranks of a node");
+    check(MPI_Comm_rank(node, &place.rank), "find the ranks of a node");
+    check(MPI_Comm_size(node, &place.ranks), "find the ranks of a node");
+    check(MPI_Comm_free(&node), "find the ranks of a node");
+    return place;
 }
 
 [[noreturn]] void abort_all(Error const& error, MpiSession::LogError const& log_error)
@@ -75,8 +107,9 @@ bool started_by_launcher()
     return false;
 }
 
-Result<MpiSession> MpiSession::start()
+Result<MpiSession> MpiSession::start(Millis limit, LogError const& log_error)
 {
+    TimeLimit const in_time(limit + delay_of_report(), stuck_in_start(limit), log_error);
     int running = 0;
     int provided = MPI_THREAD_SINGLE;
     MPI_Initialized(&running);
@@ -86,12 +119,18 @@ Result<MpiSession> MpiSession::start()
     if (code != MPI_SUCCESS)
         return fail(ExitCode::unavailable, "cannot start MPI", "MPI_Init failed",
                     "start the program with mpirun");
-    auto state = std::make_unique<State>(State{.ours = running == 0, .end = nullptr});
+    auto state = std::make_unique<State>(State{.ours = running == 0});
     if (provided < MPI_THREAD_SERIALIZED)
         return fail(ExitCode::unavailable, "cannot use MPI",
                     "this MPI library does not support threads (MPI_THREAD_SERIALIZED)",
                     "use an OpenMPI built with thread support");
-    state->end = std::make_unique<Communicator>();
+    try {  // these wait for the other ranks, too
+        state->end = std::make_unique<Communicator>();
+        state->ranks = mpi_collectives();
+        state->on_node = find_place(*state->end);
+    } catch (CommError const& broken) {
+        return tl::unexpected(broken.to_error());
+    }
     return MpiSession(std::move(state));
 }
 
@@ -103,6 +142,7 @@ MpiSession::~MpiSession()
     if (!state_) return;
     if (std::uncaught_exceptions() > state_->exceptions)
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::software));
+    state_->ranks.reset();
     state_->end.reset();
     if (state_->ours) MPI_Finalize();
 }
@@ -110,28 +150,12 @@ MpiSession::~MpiSession()
 int MpiSession::rank() const { return state_->end->rank(); }
 int MpiSession::size() const { return state_->end->size(); }
 
-Result<PlaceOnNode> MpiSession::place_on_node() const
-{
-    MPI_Comm node = MPI_COMM_NULL;
-    PlaceOnNode place;
-    try {
-        check(
-            MPI_Comm_split_type(state_->end->get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-            "find the ranks of a node");
-        check(MPI_Comm_rank(node, &place.rank), "find the ranks of a node");
-        check(MPI_Comm_size(node, &place.ranks), "find the ranks of a node");
-        check(MPI_Comm_free(&node), "find the ranks of a node");
-    } catch (CommError const& broken) {
-        return tl::unexpected(broken.to_error());
-    }
-    return place;
-}
+PlaceOnNode MpiSession::place_on_node() const { return state_->on_node; }
 
 Result<void> MpiSession::run(Body const& body, LogError const& log_error, Millis grace)
 {
-    auto const ranks = mpi_collectives();
     bool stuck = false;
-    auto done = run_caught(body, *ranks, stuck);
+    auto done = run_caught(body, *state_->ranks, stuck);
     if (stuck) abort_all(done.error(), log_error);
     auto const own = done ? ExitCode::ok : done.error().code;
     auto const agreed = state_->agree(own, done ? Patience{} : Patience{grace});

@@ -22,15 +22,19 @@ struct PlaceOnNode {
 /// The use of MPI by this process, from MPI_Init to MPI_Finalize. Create only one session per
 /// process. If MPI is already running, the session uses it and leaves it running.
 ///
-///     auto session = comm::MpiSession::start();
+///     auto session = comm::MpiSession::start(limit, log_error);
 ///     if (!session) return tl::unexpected(session.error());
 ///     return session->run([&](Collectives& ranks) { return train(ranks, ...); },
 ///                         [&](Error const& e) { log.error(e.message()); });
 class MpiSession {
   public:
+    using LogError = std::function<void(Error const&)>;
     /// Starts MPI and requests MPI_THREAD_MULTIPLE. Fails with `unavailable` if MPI cannot start or
-    /// supports less than MPI_THREAD_SERIALIZED.
-    [[nodiscard]] static Result<MpiSession> start();
+    /// supports less than MPI_THREAD_SERIALIZED, and with `temporary` if MPI fails later.
+    ///
+    /// MPI may hang in its start, for example if TMPDIR is full. If it takes longer than `limit`,
+    /// the process calls `log_error` and ends with `unavailable`.
+    [[nodiscard]] static Result<MpiSession> start(Millis limit, LogError const& log_error);
     /// Ends MPI, if start() started it. Every rank must destroy its session. If an exception is
     /// unwinding the stack, the destructor aborts all ranks instead of waiting for them.
     ~MpiSession();
@@ -39,12 +43,9 @@ class MpiSession {
 
     [[nodiscard]] int rank() const;
     [[nodiscard]] int size() const;
-    /// Returns this rank's place among those on its node. Every rank must call this function. Fails
-    /// with `temporary` if MPI fails.
-    [[nodiscard]] Result<PlaceOnNode> place_on_node() const;
+    [[nodiscard]] PlaceOnNode place_on_node() const;
 
     using Body = std::function<Result<void>(Collectives&)>;
-    using LogError = std::function<void(Error const&)>;
     /// Runs `body` on this rank and returns when all ranks have finished theirs. Every rank must
     /// call run(). If `body` throws, the exception becomes an error: `unavailable` for
     /// CommTimeout, `temporary` for another CommError, and `software` for any other exception.

@@ -93,7 +93,8 @@ Result<Corpus> read_corpus(std::span<fs::path const> sources)
     if (!files) return tl::unexpected(files.error());
     Corpus corpus;
     Sha256 hash;
-    for (auto const& file : *files)
+    corpus.left_out_files = files->left_out;
+    for (auto const& file : files->paths)
         if (auto done = take_file(file, corpus, hash); !done) return tl::unexpected(done.error());
     if (corpus.documents.empty())
         return fail(ExitCode::no_input, "cannot read text",

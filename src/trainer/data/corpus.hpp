@@ -21,6 +21,7 @@ struct Corpus {
     std::vector<std::string> documents;
     Digest digest;          ///< SHA-256 of the files' SHA-256 digests in hexadecimal, in order
     std::int64_t bytes{0};  ///< size of all documents together
+    std::int64_t left_out_files{0};  ///< as TextFiles::left_out
 };
 
 /// Cuts a text into documents of at most `limit` bytes. While the rest of the text is longer, cuts

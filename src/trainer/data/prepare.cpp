@@ -31,6 +31,12 @@ Result<Source> read_source(PrepareOptions const& options)
     if (options.tokenizer) {
         auto read = Tokenizer::read(*options.tokenizer);
         if (!read) return tl::unexpected(read.error());
+        auto const tokens = read->vocabulary_size();
+        if (tokens > options.largest_vocabulary.value_or(tokens))
+            return fail(ExitCode::config, "cannot use tokenizer " + options.tokenizer->string(),
+                        "it has " + std::to_string(tokens) + " tokens, and the model has " +
+                            std::to_string(*options.largest_vocabulary),
+                        "use a smaller tokenizer, or raise `vocabulary` in the model file");
         given = std::move(*read);
     }
     auto const inputs =
@@ -181,9 +187,10 @@ Result<PreparedData> prepare(PrepareOptions const& options, StageCallback const&
     if (!source) return tl::unexpected(source.error());
     auto const existing = find_existing(options, source->inputs_digest);
     if (!existing) return tl::unexpected(existing.error());
-    if (*existing) return PreparedData{**existing, true};
-    return create(options, paths, std::move(*source), progress).map([](Manifest const& manifest) {
-        return PreparedData{manifest, false};
+    auto const left_out = source->corpus.left_out_files;
+    if (*existing) return PreparedData{**existing, true, left_out};
+    return create(options, paths, std::move(*source), progress).map([&](Manifest const& manifest) {
+        return PreparedData{manifest, false, left_out};
     });
 }
 

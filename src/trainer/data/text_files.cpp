@@ -72,10 +72,10 @@ class FolderSearch {
             if (auto taken = take(entry); !taken) return taken;
         return {};
     }
-    [[nodiscard]] std::vector<fs::path> sorted_files()
+    [[nodiscard]] TextFiles sorted_files()
     {
-        sort_by_path(files_);
-        return std::move(files_);
+        sort_by_path(found_.paths);
+        return std::move(found_);
     }
 
   private:
@@ -84,44 +84,48 @@ class FolderSearch {
         auto const type = type_of(entry);
         if (!type) return tl::unexpected(type.error());
         if (*type == fs::file_type::directory) return search(entry);
-        if (lower_case(entry.extension().native()) != ".txt") return {};
+        if (lower_case(entry.extension().native()) != ".txt") {
+            ++found_.left_out;
+            return {};
+        }
         if (*type != fs::file_type::regular)
             return cannot_read(entry, "it is not a regular file", "remove or rename it");
-        files_.push_back(entry);
+        found_.paths.push_back(entry);
         return {};
     }
     SeenPaths folders_;
-    std::vector<fs::path> files_;
+    TextFiles found_;
 };
 
-Result<std::vector<fs::path>> files_of(fs::path const& source)
+Result<TextFiles> files_of(fs::path const& source)
 {
     char const* const remedy = "name a UTF-8 file or a folder of .txt files";
     std::error_code error;
     auto const status = fs::status(source, error);
     if (!fs::exists(status))
         return cannot_read(source, error ? errno_text(error.value()) : "it does not exist", remedy);
-    if (!fs::is_directory(status)) return std::vector{source};
+    if (!fs::is_directory(status)) return TextFiles{{source}};
     FolderSearch found;
     if (auto searched = found.search(source); !searched) return tl::unexpected(searched.error());
     auto files = found.sorted_files();
-    if (files.empty()) return cannot_read(source, "the folder has no .txt file", remedy);
+    if (files.paths.empty()) return cannot_read(source, "the folder has no .txt file", remedy);
     return files;
 }
 
 }  // namespace
 
-Result<std::vector<fs::path>> find_text_files(std::span<fs::path const> sources)
+Result<TextFiles> find_text_files(std::span<fs::path const> sources)
 {
-    std::vector<fs::path> all;
+    TextFiles all;
     SeenPaths seen;
     for (auto const& source : sources) {
         auto const files = files_of(source);
         if (!files) return tl::unexpected(files.error());
-        for (auto const& file : *files) {
+        all.left_out += files->left_out;
+        for (auto const& file : files->paths) {
             auto const is_new = add(file, seen);
             if (!is_new) return tl::unexpected(is_new.error());
-            if (*is_new) all.push_back(file);
+            if (*is_new) all.paths.push_back(file);
         }
     }
     return all;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <vector>
@@ -7,6 +8,12 @@
 #include "base/core/result.hpp"
 
 namespace curtail::data {
+
+/// The text files of some sources.
+struct TextFiles {
+    std::vector<std::filesystem::path> paths;
+    std::int64_t left_out{0};  ///< files in folders that are not named `*.txt`
+};
 
 /// Returns the text files that `sources` name, each only once. A source is a file, or a folder that
 /// is searched for `.txt` files, subfolders included. The order is that of `sources`; the files of
@@ -18,7 +25,6 @@ namespace curtail::data {
 /// - a source is a folder, and neither it nor a subfolder has a `.txt` file;
 /// - a link is broken;
 /// - an entry of a folder is named `*.txt` but is neither a regular file nor a folder.
-[[nodiscard]] Result<std::vector<std::filesystem::path>> find_text_files(
-    std::span<std::filesystem::path const> sources);
+[[nodiscard]] Result<TextFiles> find_text_files(std::span<std::filesystem::path const> sources);
 
 }  // namespace curtail::data

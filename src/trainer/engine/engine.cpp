@@ -68,6 +68,7 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
       device_(options.device),
       unknown_outcomes_(options.unknown_outcomes),
       update_tried_(!options.try_update),
+      whole_steps_only_(options.whole_steps_only),
       take_energy_j_(std::move(options.take_energy_j)),
       exchange_(optim::deal_shards(run.model, collectives.size()), collectives, device_,
                 type_of(run.training, device_)),
@@ -89,7 +90,8 @@ Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
                                std::function<bool()> const& stop_here)
 {
     timer_.begin_step();
-    auto const mine = accumulate_in_memory(numbers_of(blocks), stop_here);
+    auto mine = accumulate_in_memory(numbers_of(blocks), stop_here);
+    if (whole_steps_only_ && mine.blocks < blocks.count()) mine.blocks = 0;
     if (mine.next >= Next::use_less_memory)
         return tl::unexpected(fail_together(collectives_, mine.status).error());
     BegunStep const begun{blocks.lowest(mine.blocks), mine.next == Next::stop};

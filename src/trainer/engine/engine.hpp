@@ -69,6 +69,9 @@ struct EngineOptions {
     /// Whether the first step begins with an update that changes nothing. If it does not fit into
     /// memory, all ranks halve their micro-batches.
     bool try_update{false};
+    /// Whether a stop request drops the step that it interrupts, instead of shortening it. Training
+    /// that later continues then makes the steps that it would have made without the interruption.
+    bool whole_steps_only{false};
     /// What the model computes with. If empty, model::kernels_for() the weights.
     std::optional<model::Operators> operators{};
     /// Returns the energy in joules that this rank's meters have counted since the last call. May
@@ -99,7 +102,8 @@ class Engine {
     ///
     /// `stop_here` says whether this rank was asked to stop. It is called before each micro-batch
     /// that begins a block (trainer/engine/micro_batches.hpp), when the device is ready for it, and
-    /// after the last one. If it returns true on any rank, the step ends with the blocks before.
+    /// after the last one. If it returns true on any rank, the step ends with the blocks before;
+    /// see also EngineOptions::whole_steps_only.
     ///
     /// If a rank has not enough memory for a micro-batch, all ranks halve their micro-batches, from
     /// this step on. See also EngineOptions::try_update. If that does not help, or if a rank cannot
@@ -186,6 +190,7 @@ class Engine {
     c10::Device device_;
     std::size_t unknown_outcomes_;
     bool update_tried_;
+    bool whole_steps_only_;
     std::function<std::optional<double>()> take_energy_j_;
     ShardExchange exchange_;
     model::Gpt gpt_;

@@ -2,6 +2,7 @@
 #include "trainer/job/log_publisher.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "base/core/clock.hpp"
@@ -20,6 +21,7 @@ constexpr Millis longest_end{10'000};
 }  // namespace
 
 struct LogPublisher::Found {
+    std::atomic<bool> store_is_fit{false};
     std::mutex mutex;
     protocol::JournalHeads heads;
 };
@@ -35,6 +37,7 @@ LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log
                // on it.
                journal::WriterOptions{.clock = read_clock(run.folder).value_or(std::nullopt)}, log),
            files = journal::head_files(run, site.site), found = found_](CallLimits const& call) {
+              if (!found->store_is_fit) return;
               (void)publisher->publish(call);
               auto heads = journal::read_heads(files);
               std::lock_guard const guard(found->mutex);
@@ -42,6 +45,12 @@ LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log
           },
           interval, limit)
 {
+}
+
+void LogPublisher::publish_soon()
+{
+    found_->store_is_fit = true;
+    task_.run_soon();
 }
 
 protocol::JournalHeads LogPublisher::heads() const

@@ -12,19 +12,22 @@ namespace curtail::trainer {
 
 /// Publishes the trainer's events and metrics in the run's store, in a background thread. Begins
 /// with what earlier trainers of the site have left. Training never waits for it.
+///
+/// Nothing is published before the first publish_soon(): nobody may write to a store that has not
+/// proved fit for the run.
 class LogPublisher {
   public:
     /// The trainer must have the lock of the site's folder.
     LogPublisher(config::Run const& run, config::Site const& site, Log const& log);
 
-    /// Publishes soon, and not only when the next minute is over. Returns at once.
-    void publish_soon() { task_.run_soon(); }
+    /// Publishes soon, and from here on also every minute. Returns at once.
+    void publish_soon();
     /// Returns the newest published pieces of the site, those of the poller included, as they were
     /// after the last pass. Safe from any thread.
     [[nodiscard]] protocol::JournalHeads heads() const;
-    /// Publishes the last lines. After a stop request, takes no longer than nine tenths of the time
-    /// that the job has to stop, and never longer than 10 s. What is left then is published by the
-    /// next trainer or by the poller.
+    /// Publishes the last lines, if publish_soon() has been called. After a stop request, takes no
+    /// longer than nine tenths of the time that the job has to stop, and never longer than 10 s.
+    /// What is left then is published by the next trainer or by the poller.
     void finish(StopSignal const& stop, StopTimes const& times);
 
   private:

@@ -38,8 +38,7 @@ protocol::Exit MemberLoop::run()
             continue;
         }
         finish_steps();
-        if (auto* exit = std::get_if<protocol::Exit>(&*order))
-            return failure_ ? protocol::Exit{failure_->code, failure_} : std::move(*exit);
+        if (auto* exit = std::get_if<protocol::Exit>(&*order)) return with_failure(*exit);
         std::visit([this](auto const& what) { carry_out(what); }, *order);
     }
 }
@@ -143,6 +142,14 @@ void MemberLoop::give_up(Error const& error)
     context_.log.error(error.message() + "; contributing the work done so far and leaving the run");
     failure_ = error;
     queue_.pause();
+}
+
+// The first cause ends the process. Work may be lost besides.
+protocol::Exit MemberLoop::with_failure(protocol::Exit const& exit) const
+{
+    if (!failure_) return exit;
+    if (exit.error) context_.log.error(exit.error->message());
+    return {failure_->code, failure_};
 }
 
 void MemberLoop::carry_out(WithModel<protocol::LoadModel> const& load)

@@ -34,6 +34,7 @@ class MemberLoop {
     void record_outcomes();
     void skip(protocol::Ranges const& blocks);
     void give_up(Error const& error);
+    [[nodiscard]] protocol::Exit with_failure(protocol::Exit const& exit) const;
 
     void carry_out(WithModel<protocol::LoadModel> const& load);
     void carry_out(protocol::Cut const& cut);

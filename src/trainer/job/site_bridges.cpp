@@ -41,6 +41,7 @@ Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& 
         return fail(ExitCode::config, "no MPI connection", "the run has no other site");
     bridge::CheckLimits limits;
     limits.stopped = [&] { return stop.raised(); };
+    stop.catch_signals();
     log.info("waits up to " + format_duration(limits.meet) +
              " for a check of another site of the run");
     auto const checked =

@@ -10,6 +10,7 @@
 #include "run/config/run_spec.hpp"
 #include "run/config/trusted.hpp"
 #include "storage/store/object_store.hpp"
+#include "trainer/comm/patience.hpp"
 
 namespace curtail::trainer {
 namespace {
@@ -70,6 +71,16 @@ Result<config::Site> find_site(config::Run const& run, std::filesystem::path con
     for (auto const& s : run.sites) names.push_back(s.site.value);
     return fail(ExitCode::config, "no site " + printable(site.value) + " in " + run_file.string(),
                 suggest_name(site.value, names));
+}
+
+TimeLimit limit_reads(Log const& log)
+{
+    auto const limit = comm::Patience{}.limit;
+    return {limit,
+            {ExitCode::unavailable, "cannot begin to train",
+             "reading the run file and the data takes longer than " + format_duration(limit),
+             "check the file systems that have them"},
+            [log](Error const& error) { log.error(error.message()); }};
 }
 
 Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId const& site)

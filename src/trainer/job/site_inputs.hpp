@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/core/digest.hpp"
+#include "base/core/log.hpp"
+#include "base/core/time_limit.hpp"
 #include "run/config/run.hpp"
 #include "trainer/data/loader.hpp"
 
@@ -18,6 +20,10 @@ struct SiteInputs {
 [[nodiscard]] Result<config::Site> find_site(config::Run const& run,
                                              std::filesystem::path const& run_file,
                                              SiteId const& site);
+
+/// Returns a limit for what a rank reads at its start: as long as the others wait for it then. A
+/// file server may hang.
+[[nodiscard]] TimeLimit limit_reads(Log const& log);
 
 /// Reads the run file and opens the data. Fails with `config` if the run file has no site `site` or
 /// if the run's model or token budget does not fit the data. Fails with `unavailable` if the loaded

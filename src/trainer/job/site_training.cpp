@@ -61,6 +61,7 @@ Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs co
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
     context.log.info("the run is complete");
+    if (context.publisher != nullptr) context.publisher->publish_soon();
     return create_file(inputs.run.folder / "complete.json",
                        json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())},
                                                     {"site", context.site.site.value}}));
@@ -185,7 +186,9 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
 Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                             AtStart const& at_start, Log const& log)
 {
+    auto const& stop = ranks.stop();
     if (!ranks.is_leader()) {
+        stop.catch_signals();
         ranks.follow();
         return {};
     }
@@ -195,6 +198,10 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     // A stored run of another format must not even get a journal. The protocol reports all else.
     bool const other_format = run && *run && (*run)->spec && !*(*run)->spec &&
                               (*run)->spec->error().code == ExitCode::data;
+    // The leader's records begin: from here on, no rank may just end. The others catch signals
+    // already once they have passed this barrier.
+    ranks.barrier();
+    stop.catch_signals();
     auto done = other_format ? tl::unexpected((*run)->spec->error())
                              : lead(options, inputs, run, ranks, at_start, log);
     ranks.dismiss();
@@ -262,7 +269,10 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
 {
     StartTimer start_timer;
     at::set_num_threads(options.threads);
-    auto inputs = read_inputs(options.run, options.site).and_then(refuse_held);
+    auto inputs = [&] {
+        auto const in_time = limit_reads(log);
+        return read_inputs(options.run, options.site).and_then(refuse_held);
+    }();
     if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
         return all;
     start_timer.end("inputs");
@@ -288,6 +298,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                                  .unknown_outcomes = device->is_cpu() ? 0U : 1U,
                                  .device_rows = fitting_rows.at_start(collectives, log),
                                  .try_update = !device->is_cpu(),
+                                 .whole_steps_only = options.alone,
                                  .take_energy_j = rank_energy(*device, options.on_node)};
     auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
     auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);

@@ -42,6 +42,15 @@ extern "C" void note_signal(int number)
     else note_request(number == SIGINT ? StopCause::interrupt : StopCause::drain);
 }
 
+void handle(int number, void (*handler)(int), int flags = 0)
+{
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART | flags;
+    if (sigaction(number, &action, nullptr) != 0)
+        throw std::runtime_error("cannot set the action of a signal");
+}
+
 std::optional<MonoTime> time_of(std::int64_t ms)
 {
     return ms == never ? std::nullopt : std::optional(MonoTime{Millis{ms}});
@@ -63,24 +72,24 @@ StopSignal::StopSignal()
     sigset_t signals;
     sigemptyset(&signals);
     for (int const number : stop_signals) {
-        struct sigaction action {};
-        action.sa_handler = note_signal;
-        // A second interrupt ends the process at once: a person no longer wants to wait.
-        action.sa_flags =
-            number == SIGINT ? SA_RESTART | static_cast<int>(SA_RESETHAND) : SA_RESTART;
-        if (sigaction(number, &action, nullptr) != 0)
-            throw std::runtime_error("cannot install a signal handler");
+        // A process in the background may ignore SIGINT until it catches it.
+        if (number != SIGINT) handle(number, SIG_DFL);
         sigaddset(&signals, number);
     }
     if (pthread_sigmask(SIG_UNBLOCK, &signals, nullptr) != 0)
         throw std::runtime_error("cannot unblock signals");
 }
 
+void StopSignal::catch_signals() const
+{
+    // A second interrupt ends the process at once: a person no longer wants to wait.
+    for (int const number : stop_signals)
+        handle(number, note_signal, number == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
+}
+
 StopSignal::~StopSignal()
 {
-    struct sigaction ignored {};
-    ignored.sa_handler = SIG_IGN;
-    for (int const number : stop_signals) sigaction(number, &ignored, nullptr);
+    for (int const number : stop_signals) handle(number, SIG_IGN);
 }
 
 std::optional<MonoTime> StopSignal::raised_at() const

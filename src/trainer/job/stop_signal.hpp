@@ -18,13 +18,15 @@ enum class StopCause {
 /// Returns the name that events store, such as `drain` or `other-rank`.
 [[nodiscard]] char const* to_text(StopCause cause);
 
-/// Turns stop requests into a flag. While the object exists, the signals SIGUSR1 (drain, sent by
-/// the poller), SIGTERM, SIGUSR2 (SIGTERM, as curtail-forward-stop passes it on) and SIGINT only
-/// set the flag. A second SIGINT ends the process.
+/// The stop requests: the signals SIGUSR1 (drain, sent by the poller), SIGTERM, SIGUSR2 (SIGTERM,
+/// as curtail-forward-stop passes it on) and SIGINT.
 ///
-/// The job script starts the ranks with these signals blocked. A stop request that arrives while
-/// libraries load therefore waits and does not kill the rank. The constructor unblocks the signals
-/// once it has installed its handlers.
+/// At first, each of them ends the process at once. So a stop request needs no call to return, such
+/// as MPI_Init or a read from a file server that hangs. No work is lost: there is none before
+/// catch_signals(). From then on, they only set a flag, and a second SIGINT ends the process.
+///
+/// The job script starts the ranks with these signals blocked, so a stop request waits while
+/// libraries load. The constructor unblocks the signals.
 class StopSignal {
   public:
     StopSignal();
@@ -34,6 +36,8 @@ class StopSignal {
     StopSignal(StopSignal const&) = delete;
     StopSignal& operator=(StopSignal const&) = delete;
 
+    /// Turns stop requests into a flag from here on.
+    void catch_signals() const;
     /// Returns true once a stop was requested. Safe from any thread, as are all functions below.
     [[nodiscard]] bool raised() const { return raised_at().has_value(); }
     /// Returns the time of the first request, empty if there was none.

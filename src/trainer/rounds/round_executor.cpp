@@ -75,6 +75,8 @@ void RoundExecutor::finish_errands(Millis for_copies)
 
 void RoundExecutor::set_members(MemberId const& own, std::vector<MemberId> const& members)
 {
+    // The store has proved fit, and has this run.
+    if (parts_.publish_logs && !std::exchange(is_member_, true)) parts_.publish_logs();
     if (parts_.direct) parts_.direct->set_members(own, members);
 }
 

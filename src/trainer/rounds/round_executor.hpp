@@ -155,6 +155,7 @@ class RoundExecutor {
     std::shared_ptr<std::atomic<int>> copying_{std::make_shared<std::atomic<int>>(0)};
     std::string last_reason_;  ///< reason of the previous failure
     bool finished_{false};
+    bool is_member_{false};              ///< or was one
     std::set<std::string> overwriting_;  ///< names of the writes that have not ended
     bool identifying_{false};            ///< the read of identify() has not ended
     MonoTime identify_from_{};           ///< no read of identify() begins before

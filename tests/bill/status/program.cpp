@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program curtail-status.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -242,6 +245,35 @@ TEST_F(StatusProgram, WatchRepeatsUntilASignalAndExitsWith0)
         EXPECT_THAT(text, HasSubstr("\n\nrun       small in file"));
         EXPECT_EQ(text.find('\x1b'), text.npos) << "no escape sequence in a file";
     }
+}
+
+TEST_F(StatusProgram, ASignalEndsAWatchOfAStoreThatDoesNotAnswer)
+{
+    make_run();
+    Fd const server(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(bind(server.get(), any, size), 0);
+    ASSERT_EQ(listen(server.get(), 4), 0);
+    ASSERT_EQ(getsockname(server.get(), any, &size), 0);
+    ASSERT_TRUE(write_file(folder_ / "keys",
+                           "[default]\naws_access_key_id = a\naws_secret_access_key = b\n", 0600));
+    auto text = read_file(folder_ / "run.json").value();
+    auto const begin = text.find("\"store\"");
+    text.replace(begin, text.find(',', begin) - begin,
+                 R"("store": "s3://bucket/p", "s3": {"endpoint": "http://127.0.0.1:)" +
+                     std::to_string(ntohs(address.sin_port)) + R"(", "credentials": "keys"})");
+    ASSERT_TRUE(write_file(folder_ / "run.json", text));
+    curtail::test::ChildProcess child(
+        {curtail::test::program_path("curtail-status"), (folder_ / "run.json").string(), "--watch"},
+        folder_ / "log");
+    pollfd asks{server.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&asks, 1, 10'000), 1) << read_file(folder_ / "log").value_or("");
+    child.kill(SIGTERM);
+    EXPECT_EQ(child.wait(Seconds{5}), 0);
 }
 
 TEST_F(StatusProgram, WatchClearsTheScreenOfATerminal)

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 #include "simulator/verify_objects.hpp"
@@ -127,6 +129,95 @@ TEST(StoreFailures, ALoneSiteReportsWorkThatTheStoreRejectedAfterEarlierCommits)
                     testing::Not(HasSubstr("about commit " + std::to_string(before) + " ")))
             << "it exists, and has none of this work";
     }
+}
+
+// A lone site, which gets no answer about a commit of its work.
+class UnansweredCommit : public ScriptedSite {
+  protected:
+    UnansweredCommit() : ScriptedSite(with_large_grants()) {}
+    static RunSpec with_large_grants()
+    {
+        auto spec = small_run();
+        spec.params.grant_quantum = 40;
+        return spec;
+    }
+    Input got(Get const& get) override
+    {
+        return silent ? Input(Unknown{get.op, "silent"}) : ScriptedSite::got(get);
+    }
+    Input created(Create const& create) override
+    {
+        return silent ? Input(Unknown{create.op, "silent"}) : ScriptedSite::created(create);
+    }
+    // Trains two blocks, and stores the model with them. Returns the answer to that.
+    Stored train_and_store()
+    {
+        auto const load = until<LoadModel>(Tick{});
+        held = until<Train>(Loaded{load.op}).blocks;
+        auto const cut = until<Cut>(Stepped{held.lowest(2), FractionalSeconds{1}});
+        auto const store = until<StoreModel>(CutReady{cut.op, 1.0, 0});
+        about = "about commit " + std::to_string(site.tip()->number.next().value) + " with ";
+        return {store.op, test::part(store.place.part, store.place.name)};
+    }
+    // Gives the site `input`, and answers its questions until it makes an output of this type.
+    template <class What>
+    What until(Input input)
+    {
+        std::optional<What> found;
+        serve_until(std::move(input), [&](std::vector<Output> const& outputs) {
+            for (auto const& output : outputs)
+                if (auto const* what = std::get_if<What>(&output)) found = *what;
+            return found.has_value();
+        });
+        return *found;
+    }
+    void serve_until(Input input, std::function<bool(std::vector<Output> const&)> const& done)
+    {
+        for (std::deque<Input> inputs{std::move(input)};;) {
+            if (inputs.empty()) inputs.push_back(tick());
+            if (last = give_first(inputs); done(last)) return;
+        }
+    }
+    Tick tick()
+    {
+        now = std::max(now, site.wake().value());
+        return {};
+    }
+    std::string leave()
+    {
+        serve_until(StopRequested{now + Seconds{1}, now + Seconds{2}},
+                    [&](auto const&) { return site.exited(); });
+        return exit_error(last).message();
+    }
+    [[nodiscard]] std::string tokens(std::int64_t blocks) const
+    {
+        return std::to_string((blocks * run.params.block_tokens).value) + " tokens";
+    }
+    bool silent{};
+    Ranges held;
+    std::string about;  ///< the unanswered commit, in the message
+    std::vector<Output> last;
+};
+
+TEST_F(UnansweredCommit, MayHaveTheWorkUpToItsCut)
+{
+    auto const stored = train_and_store();
+    silent = true;
+    (void)until<Create>(stored);
+    EXPECT_THAT(leave(), testing::AllOf(HasSubstr(about + "the last " + tokens(2)),
+                                        HasSubstr("check with `curtail-status`")));
+}
+
+TEST_F(UnansweredCommit, HasNoneOfTheWorkAfterItsCut)
+{
+    auto const stored = train_and_store();
+    silent = true;
+    (void)until<Train>(stored);
+    auto const later = (held - held.lowest(2)).lowest(3);
+    (void)site.on(now, Stepped{later, FractionalSeconds{1}});
+    EXPECT_THAT(leave(), testing::AllOf(HasSubstr("the last " + tokens(3) + " neither"),
+                                        HasSubstr(about + "the " + tokens(2)),
+                                        HasSubstr("this work is lost")));
 }
 
 // Both sites hold blocks for more than one round.

@@ -83,7 +83,7 @@ extern "C" int MPI_Abort(MPI_Comm, int code)
 
 int main(int, char** argv)
 {
-    auto session = comm::MpiSession::start();
+    auto session = comm::MpiSession::start(Millis{60'000}, [](Error const&) {});
     if (!session) return static_cast<int>(session.error().code);
     auto const done =
         session->run([&](auto& ranks) { return act(argv[1], ranks); },

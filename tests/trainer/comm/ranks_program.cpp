@@ -81,7 +81,7 @@ extern "C" int MPI_Iallreduce(void const* send, void* receive, int count, MPI_Da
 int main(int, char** argv)
 {
     std::atexit([] { say(-1, "exits in the ordinary way"); });
-    auto session = comm::MpiSession::start();
+    auto session = comm::MpiSession::start(Millis{60'000}, [](Error const&) {});
     if (!session) return static_cast<int>(session.error().code);
     int const rank = session->rank();
     auto const done = session->run(

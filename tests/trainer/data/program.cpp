@@ -108,6 +108,41 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     EXPECT_EQ(shell.run({"inspect", shard}).code, 65);
 }
 
+TEST(CurtailData, SaysHowManyFilesItLeavesOut)
+{
+    Shell shell;
+    ASSERT_TRUE(make_folder(shell.path("text")));
+    for (auto const* name : {"a.txt", "b.text", "c.md"})
+        ASSERT_TRUE(write_file(shell.path("text") + "/" + name, "some text, some more text\n"));
+    auto const prepare = [&](std::vector<std::string> const& command) {
+        auto words = command;
+        words.insert(words.end(), {shell.path("text"), corpus, "--vocabulary", "265"});
+        return shell.run(words);
+    };
+    auto const prepared = prepare({"prepare", "--out", shell.path("data")});
+    EXPECT_EQ(prepared.code, 0);
+    EXPECT_THAT(prepared.err, HasSubstr("left out 2 files whose names do not end with .txt"));
+    ASSERT_TRUE(write_file(shell.path("text") + "/c.txt", "more\n"));
+    std::filesystem::remove(shell.path("text") + "/c.md");
+    EXPECT_THAT(prepare({"tokenizer", "--out", shell.path("t")}).err,
+                HasSubstr("left out a file whose name does not end with .txt"));
+}
+
+TEST(CurtailData, ReadsTokensAndTokenizersWithTheLineEndsOfOtherMachines)
+{
+    Shell shell;
+    ASSERT_EQ(
+        shell.run({"tokenizer", corpus, "--out", shell.path("lf"), "--vocabulary", "300"}).code, 0);
+    auto text = read_file(shell.path("lf")).value();
+    for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; at += 2)
+        text.replace(at, 1, "\r\n");
+    ASSERT_TRUE(write_file(shell.path("crlf"), text));
+    auto const ids = shell.run({"encode", "--tokenizer", shell.path("lf"), "of the"}).out;
+    EXPECT_EQ(shell.run({"encode", "--tokenizer", shell.path("crlf"), "of the"}).out, ids);
+    EXPECT_EQ(shell.run({"decode", "--tokenizer", shell.path("crlf"), "\r\n" + ids + "\r\n"}).out,
+              "of the");
+}
+
 TEST(CurtailData, PreparesTheDataOfARun)
 {
     Shell shell;
@@ -120,6 +155,14 @@ TEST(CurtailData, PreparesTheDataOfARun)
         "training": {"batch_tokens": 2048}, "rounds": {"block_tokens": 2048}, "sites": [")" +
                                inputs + R"(/sites/spp_tx.json"]})"));
     auto const run = shell.path("r.json");
+    ASSERT_EQ(
+        shell.run({"tokenizer", corpus, "--out", shell.path("big"), "--vocabulary", "301"}).code,
+        0);
+    auto const refused =
+        shell.run({"prepare", corpus, "--run", run, "--tokenizer", shell.path("big")});
+    EXPECT_EQ(refused.code, 78);
+    EXPECT_THAT(refused.err, HasSubstr("it has 301 tokens, and the model has 300"));
+    EXPECT_FALSE(std::filesystem::exists(shell.path("d")));
     auto const prepare = shell.run({"prepare", corpus, "--run", run, "--json"});
     ASSERT_EQ(prepare.code, 0) << prepare.err;
     EXPECT_THAT(shell.run({"inspect", shell.path("d")}).out, HasSubstr("vocabulary 300"));

@@ -52,7 +52,8 @@ class PartialStep : public test::SmallTraining {
                   comm::Collectives& ranks)
     {
         auto loader = training_data();
-        Engine engine(run_, loader, ranks, model::initial_parameters(run_.model, 1));
+        Engine engine(run_, loader, ranks, model::initial_parameters(run_.model, 1),
+                      {.whole_steps_only = whole_steps_only_});
         Trained trained{{}, false, engine.weights().clone(), 0};
         auto const begun = engine.step(blocks, {}, [&] { return stop_here(++trained.asked); });
         EXPECT_TRUE(begun) << begun.error().message();
@@ -77,6 +78,7 @@ class PartialStep : public test::SmallTraining {
     }
 
     static constexpr int never = 1000;
+    bool whole_steps_only_{false};
     std::unique_ptr<comm::Collectives> ranks_{comm::mpi_collectives()};
 };
 
@@ -111,6 +113,18 @@ TEST_F(PartialStep, BeforeTheFirstMicroBatchIsNoStep)
     EXPECT_FALSE(none.outcome);
     EXPECT_TRUE(none.stop_requested);
     EXPECT_TRUE(at::equal(none.weights.flat(), model::initial_parameters(run_.model, 1).flat()));
+}
+
+TEST_F(PartialStep, IsNoStepIfOnlyWholeStepsCount)
+{
+    whole_steps_only_ = true;
+    auto const none = train({{0, 4}}, ranks_->size() - 1, 3);
+    EXPECT_FALSE(none.outcome);
+    EXPECT_TRUE(none.stop_requested);
+    EXPECT_TRUE(at::equal(none.weights.flat(), model::initial_parameters(run_.model, 1).flat()));
+    EXPECT_EQ(train({{0, 3}}, 0, never).outcome->blocks, (protocol::Ranges{{0, 3}}))
+        << "the last step of a stream may be short";
+    EXPECT_EQ(train({{0, 4}}, 0, 5).outcome->blocks, (protocol::Ranges{{0, 4}}));
 }
 
 // The engine waits for a micro-batch before it enqueues the second one after it.

@@ -13,6 +13,7 @@ namespace {
 TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
 {
     StopSignal const stop;
+    stop.catch_signals();
     EXPECT_FALSE(stop.raised_at());
     auto const before = monotonic_now();
     ASSERT_EQ(raise(SIGUSR1), 0);
@@ -25,11 +26,36 @@ TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
     EXPECT_EQ(stop.raised_at(), requested) << "a repeated drain gives no more time";
 }
 
+TEST(StopSignal, EndsTheProcessBeforeThereIsWork)
+{
+    for (int const number : {SIGUSR1, SIGUSR2, SIGTERM}) {
+        EXPECT_EXIT(
+            {
+                signal(number, SIG_IGN);
+                StopSignal const stop;
+                raise(number);
+            },
+            testing::KilledBySignal(number), "");
+        // It was pending while libraries were loaded.
+        EXPECT_EXIT(
+            {
+                sigset_t set;
+                sigemptyset(&set);
+                sigaddset(&set, number);
+                pthread_sigmask(SIG_BLOCK, &set, nullptr);
+                raise(number);
+                StopSignal const stop;
+            },
+            testing::KilledBySignal(number), "");
+    }
+}
+
 TEST(StopSignal, ASecondInterruptEndsTheProcess)
 {
     EXPECT_EXIT(
         {
             StopSignal const stop;
+            stop.catch_signals();
             raise(SIGINT);
             if (stop.raised()) raise(SIGINT);
         },
@@ -42,11 +68,13 @@ TEST(StopSignal, NamesTheFirstRequest)
          {std::pair(SIGUSR1, StopCause::drain), std::pair(SIGTERM, StopCause::terminate),
           std::pair(SIGINT, StopCause::interrupt)}) {
         StopSignal const stop;
+        stop.catch_signals();
         ASSERT_EQ(raise(number), 0);
         stop.request(StopCause::permission);
         EXPECT_EQ(stop.cause(), cause);
     }
     StopSignal const stop;
+    stop.catch_signals();
     stop.request(StopCause::permission);
     EXPECT_EQ(stop.cause(), StopCause::permission);
 }
@@ -54,6 +82,7 @@ TEST(StopSignal, NamesTheFirstRequest)
 TEST(StopSignal, ATermLeavesAShareOfKillWait)
 {
     StopSignal const stop;
+    stop.catch_signals();
     StopTimes const times{Seconds{100}, Seconds{30}};
     EXPECT_FALSE(stop_deadline(stop, times, StopPoint::transfers_begin));
     ASSERT_EQ(raise(SIGUSR1), 0);
@@ -70,6 +99,7 @@ TEST(StopSignal, IsClearInEachInstance)
 {
     {
         StopSignal const stop;
+        stop.catch_signals();
         ASSERT_EQ(raise(SIGUSR1), 0);
         EXPECT_TRUE(stop.raised());
     }
