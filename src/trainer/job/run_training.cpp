@@ -100,7 +100,6 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     };
     auto const gate = std::make_shared<SnapshotGate>();
     auto parts = executor_parts(context, store, gate);
-    parts.direct_time = spec.params.gather_time;
     RoundThread thread(std::move(site), std::move(parts),
                        {exit_by, context.site.launch.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
