@@ -94,6 +94,21 @@ def a_run_is_extended_by_the_book():
         run.verify()
 
 
+@case(seconds=4)
+def a_site_with_the_former_run_file_follows_the_amended_budget():
+    with ExampleRun(tokens_per_parameter=0.1) as run:
+        run.train_until(0)
+        former = run.written("former.json", run.config)
+        run.config["training"]["tokens_per_parameter"] = 0.15
+        run.save()
+        run.amend()
+        done = execute(program("curtail-train"), former, "--site", "coast")
+        expect("training.tokens is 13518 in the run's terms and 9012" in done.stderr, done.stderr)
+        steps = check_rates(run, "out")
+        rates = {s["lr_scale"] for s in steps if s["progress_tokens"] < 0.6 * 13518 - 256}
+        expect(rates == {1} and run.commits()[-1]["complete"], f"rates {rates}")
+
+
 @case(seconds=5)
 def a_budget_is_fixed_once_the_rates_fall():
     with ExampleRun(tokens_per_parameter=0.1) as run:
