@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "protocol/chain/chain.hpp"
+#include "base/core/text.hpp"
+#include "protocol/chain/newest.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 
@@ -18,40 +19,142 @@ tl::unexpected<Error> refused(chain::RunObjects const& objects, std::string why,
     return fail(code, "cannot amend run " + objects.run().value, std::move(why), std::move(remedy));
 }
 
-// The end of the list of amendments in the store.
-struct Last {
-    std::int64_t number{};  // 0: none
+// What the amendments in the store come to.
+struct Proposed {
+    protocol::Commit tip;  // the newest commit, with the terms after all amendments
+    Digest tip_sha256;
+    std::int64_t number{};  // of the last amendment; 0: none
     Digest sha256;          // of its bytes, or of run.json
-    std::optional<protocol::Terms> terms;
+    /// All changes, also of void amendments, and in which amendment they are.
+    std::vector<std::pair<protocol::TermChange, std::int64_t>> changes;
 };
 
-Result<Last> last_amendment(chain::RunObjects const& objects, protocol::Commit const& tip,
-                            Digest const& run_sha256)
+Result<Proposed> read_proposed(chain::RunObjects const& objects, protocol::RunSpec const& run,
+                               chain::StoredCommit tip)
 {
-    Last last{0, run_sha256, tip.terms};
-    if (tip.amended) last = {tip.amended->number, tip.amended->sha256, tip.terms};
+    Proposed all{std::move(tip.commit), sha256(tip.bytes), 0, protocol::encode(run).sha256, {}};
+    auto const taken_in = all.tip.amended ? all.tip.amended->number : 0;
     for (;;) {
-        auto const name = protocol::amendment_name(last.number + 1);
+        auto const number = all.number + 1;
+        auto const name = protocol::amendment_name(number);
         auto const bytes = objects.record(name);
         if (!bytes) return tl::unexpected(bytes.error());
-        if (!*bytes) return last;
-        auto const pending = protocol::decode_amendment(**bytes, name);
-        last = {last.number + 1, sha256(**bytes),
-                pending ? std::optional(pending->terms) : last.terms};
+        if (!*bytes) return all;
+        auto const amendment = protocol::decode_amendment(**bytes, name);
+        bool const follows = amendment && amendment->previous == all.sha256;
+        all.number = number;
+        all.sha256 = sha256(**bytes);
+        if (!amendment) continue;
+        for (auto const& change : amendment->changes) all.changes.emplace_back(change, number);
+        if (number <= taken_in || !follows) continue;
+        if (auto terms = protocol::amended(run, all.tip, *amendment))
+            all.tip.terms = std::move(*terms);
     }
 }
 
-std::vector<std::string> site_changes(protocol::Terms const& old, protocol::Terms const& ours)
+bool names(std::string const& key, protocol::TermChange const& change)
 {
-    std::vector<std::string> changes;
-    auto const has = [](protocol::Terms const& terms, SiteId const& site) {
-        return std::ranges::count(terms.sites, site) > 0;
-    };
-    for (auto const& site : ours.sites)
-        if (!has(old, site)) changes.push_back("site " + site.value + " may enter");
-    for (auto const& site : old.sites)
-        if (!has(ours, site)) changes.push_back("site " + site.value + " is retired");
-    return changes;
+    auto const term = protocol::file_key(change.term);
+    return term == key || term.starts_with(key + ".");
+}
+
+// The last amendment of the term, if the term had the value of the run file before one; 0: it had
+// not.
+std::int64_t changed_by(Proposed const& proposed, protocol::TermChange const& change)
+{
+    std::int64_t by = 0;
+    bool had = false;
+    for (auto const& [earlier, number] : proposed.changes) {
+        if (earlier.term != change.term) continue;
+        by = number;
+        had = had || earlier.from == change.to;
+    }
+    return had ? by : 0;
+}
+
+// Leaves out the changes that nobody wants.
+Result<std::vector<protocol::TermChange>> wanted_changes(chain::RunObjects const& objects,
+                                                         AmendmentRequest const& request,
+                                                         Proposed const& proposed,
+                                                         std::vector<std::string>& kept)
+{
+    auto const all = protocol::changes(proposed.tip.terms, protocol::terms_of(request.wanted));
+    for (auto const& key : request.only)
+        if (std::ranges::none_of(all, [&](auto const& change) { return names(key, change); }))
+            return refused(objects, printable(key) + " is no term that differs from the run file",
+                           "name a key of the run file, such as rounds.gather_time_s or sites.D",
+                           ExitCode::usage);
+    std::vector<protocol::TermChange> wanted;
+    for (auto const& change : all) {
+        bool const named = std::ranges::any_of(
+            request.only, [&](std::string const& key) { return names(key, change); });
+        auto const by = request.only.empty() ? changed_by(proposed, change) : 0;
+        if (by > 0)
+            kept.push_back(fmt::format(
+                "{} stays as {} has set it; to set the former value of the run file again, add "
+                "--only {}",
+                protocol::file_key(change.term), protocol::amendment_name(by),
+                protocol::file_key(change.term)));
+        else if (named || request.only.empty()) wanted.push_back(change);
+    }
+    return wanted;
+}
+
+// A trainer with this run file would be refused.
+std::optional<Error> incompatible(AmendmentRequest const& request, protocol::RunSpec const& run)
+{
+    auto ours = request.wanted;
+    if (!request.knows_data) ours.manifest = run.manifest;
+    ours.blocks_per_epoch = run.blocks_per_epoch;
+    ours.tensors = run.tensors;
+    auto error = protocol::difference(run, ours);
+    if (!error) return std::nullopt;
+    error->what = "cannot amend run " + run.run.value;
+    error->remedy = "an amendment cannot change this: use the run's value, or `curtail-store fork`";
+    return error;
+}
+
+// Why the run cannot take the amendment in.
+Error obstacle(chain::RunObjects const& objects, protocol::RunSpec const& run,
+               Proposed const& proposed, std::string why)
+{
+    auto const now = protocol::in_force(run, proposed.tip);
+    bool const late = !now.optimizer.schedule && now.is_warmdown(proposed.tip.totals.tokens);
+    if (!late)
+        return refused(objects, std::move(why), "change the run file, or use `curtail-store fork`")
+            .value();
+    return refused(objects, std::move(why),
+                   "continue the run with another budget with `curtail-store fork`",
+                   ExitCode::config)
+        .value();
+}
+
+// Prepares the amendment that follows `proposed`.
+Result<PreparedAmendment> prepare_after(chain::RunObjects const& objects,
+                                        AmendmentRequest const& request,
+                                        protocol::RunSpec const& run, Proposed const& proposed,
+                                        Time now)
+{
+    PreparedAmendment prepared;
+    auto changes = wanted_changes(objects, request, proposed, prepared.kept);
+    if (!changes) return tl::unexpected(changes.error());
+    if (changes->empty() && !request.zero_momentum)
+        return refused(objects,
+                       prepared.kept.empty() ? "its terms already are those of the file"
+                                             : prepared.kept.front(),
+                       "change the sites, the rounds or the budget in the run file");
+    prepared.amendment = {.run = run.run,
+                          .number = proposed.number + 1,
+                          .previous = proposed.sha256,
+                          .base = {proposed.tip.number, proposed.tip_sha256},
+                          .changes = std::move(*changes),
+                          .zero_momentum = request.zero_momentum,
+                          .reason = request.reason,
+                          .time = now};
+    auto const after = protocol::amended(run, proposed.tip, prepared.amendment);
+    if (!after) return tl::unexpected(obstacle(objects, run, proposed, after.error()));
+    prepared.end = protocol::with_terms(run, *after).end();
+    return prepared;
 }
 
 }  // namespace
@@ -59,38 +162,20 @@ std::vector<std::string> site_changes(protocol::Terms const& old, protocol::Term
 Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
                                             AmendmentRequest const& request, Time now)
 {
-    auto const record = objects.record(protocol::run_name);
-    if (!record) return tl::unexpected(record.error());
-    auto const tip = chain::newest_commit(objects);
+    auto const run = objects.spec();
+    if (!run) return tl::unexpected(run.error());
+    auto tip = chain::search_end(objects, {1});
     if (!tip) return tl::unexpected(tip.error());
-    if (!*record || !*tip)
+    if (!*run || !*tip)
         return refused(objects, "the store has no commit of it",
                        "check the name of the run and the store", ExitCode::no_input);
-    auto const run = protocol::decode_run(**record);
-    if (!run) return tl::unexpected(run.error());
-    if ((*tip)->complete)
+    if ((*tip)->commit.complete)
         return refused(objects, "the run is complete",
                        "start a new run from its model with `curtail-store fork`");
-    auto const last = last_amendment(objects, **tip, sha256(**record));
-    if (!last) return tl::unexpected(last.error());
-    PreparedAmendment prepared;
-    prepared.amendment = {.run = run->run,
-                          .number = last->number + 1,
-                          .previous = last->sha256,
-                          .terms = request.terms,
-                          .zero_momentum = request.zero_momentum,
-                          .reason = request.reason,
-                          .time = now};
-    prepared.changes = protocol::differences(*last->terms, request.terms);
-    for (auto& text : site_changes(*last->terms, request.terms))
-        prepared.changes.push_back(std::move(text));
-    if (request.zero_momentum) prepared.changes.emplace_back("the momentum is reset");
-    if (prepared.changes.empty())
-        return refused(objects, "its terms already are those of the file",
-                       "change the sites, the rounds or the budget in the run file");
-    if (auto const why = protocol::obstacle(*run, **tip, prepared.amendment))
-        return refused(objects, *why, "change the run file");
-    return prepared;
+    if (auto error = incompatible(request, **run)) return tl::unexpected(std::move(*error));
+    return read_proposed(objects, **run, std::move(**tip)).and_then([&](Proposed const& proposed) {
+        return prepare_after(objects, request, **run, proposed, now);
+    });
 }
 
 Result<void> create_amendment(chain::RunObjects const& objects,

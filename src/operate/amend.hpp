@@ -6,21 +6,33 @@ namespace curtail::operate {
 
 /// What an operator proposes.
 struct AmendmentRequest {
-    protocol::Terms terms;  ///< all terms in full
-    bool zero_momentum{};   ///< also forget the momentum of the outer optimizer
-    std::string reason;     ///< for people
+    /// By the run file. Of its data, only `manifest` counts, and only if `knows_data` is set.
+    protocol::RunSpec wanted;
+    bool knows_data{};
+    /// Keys of run files: the terms to change, such as `rounds.gather_time_s` or `sites.D`, or
+    /// sections of them. Empty: each term that differs, unless the run has had the file's value
+    /// before an amendment. Such a file may be older than the amendment.
+    std::vector<std::string> only;
+    bool zero_momentum{};  ///< also forget the momentum of the outer optimizer
+    std::string reason;    ///< for people
 };
 
-/// An amendment that is ready to be created, and what it changes.
+/// An amendment that is ready to be created.
 struct PreparedAmendment {
     protocol::Amendment amendment;
-    std::vector<std::string> changes;  ///< one text for each term that changes
+    /// For people: the terms that differ and stay, because the run had the file's value before.
+    std::vector<std::string> kept;
+    Tokens end;  ///< tokens after which the amended run is complete
 };
 
 /// Prepares the amendment that follows the last one in the store, also if the run has not taken
-/// that one in yet. Fails with `no_input` if the store has no such run. Fails with `data` if the
-/// run is complete, if nothing would change, or if the run cannot take the amendment in
-/// (protocol::obstacle).
+/// that one in yet. Fails with:
+/// - `no_input` if the store has no such run;
+/// - `config` if a trainer would refuse the run file (protocol::difference), or if the budget would
+///   change while the learning rates fall;
+/// - `usage` if `only` names a term that does not differ;
+/// - `data` if the run is complete, if nothing would change, or if the run cannot take the
+///   amendment in for another reason (protocol::amended).
 [[nodiscard]] Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
                                                           AmendmentRequest const& request,
                                                           Time now);

@@ -14,6 +14,7 @@
 namespace curtail::operate {
 namespace {
 
+using protocol::TermChange;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -22,7 +23,7 @@ class AmendmentOf : public curtail::test::EachStore {
     AmendmentOf() : store_(new_store()), run_(*store_)
     {
         run_.make();
-        request_.terms = run_.tip().terms;
+        request_.wanted = run_.spec();
         request_.reason = "test";
     }
     [[nodiscard]] chain::RunObjects objects() { return {*store_, run_.spec().run}; }
@@ -38,20 +39,59 @@ class AmendmentOf : public curtail::test::EachStore {
 
 TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
 {
-    request_.terms.sites.push_back({"D"});
+    request_.wanted.sites.push_back({"D"});
     auto const first = prepare();
     ASSERT_TRUE(first) << first.error().message();
-    EXPECT_THAT(first->changes, ElementsAre("site D may enter"));
+    EXPECT_THAT(first->amendment.changes, ElementsAre(TermChange{"sites.D", {}, true}));
     EXPECT_EQ(first->amendment.number, 1);
+    EXPECT_EQ(first->amendment.base.number, run_.tip().number);
     ASSERT_TRUE(create_amendment(objects(), first->amendment));
 
     EXPECT_EQ(prepare().error().code, ExitCode::data) << "it is proposed already";
-    request_.terms.params.round_time = Seconds{77};
+    request_.wanted.params.round_time = Seconds{4};
     auto const second = prepare();
     ASSERT_TRUE(second) << second.error().message();
     EXPECT_EQ(second->amendment.number, 2);
     EXPECT_EQ(second->amendment.previous, protocol::encode(first->amendment).sha256);
-    EXPECT_THAT(second->changes, ElementsAre(HasSubstr("params.round_time_ms")));
+    EXPECT_THAT(second->amendment.changes,
+                ElementsAre(TermChange{"params.round_time_ms", 3000, 4000}));
+}
+
+TEST_P(AmendmentOf, AnOlderRunFileKeepsWhatOthersHaveChanged)
+{
+    auto const older = request_.wanted;
+    request_.wanted.params.gather_time = Seconds{7};
+    request_.wanted.sites.push_back({"D"});
+    ASSERT_TRUE(create_amendment(objects(), prepare()->amendment));
+    request_.wanted = older;
+    request_.wanted.sites.erase(request_.wanted.sites.begin());
+    auto const retires = prepare();
+    ASSERT_TRUE(retires) << retires.error().message();
+    EXPECT_THAT(retires->amendment.changes, ElementsAre(TermChange{"sites.A", true, {}}));
+    EXPECT_THAT(retires->kept, ElementsAre(HasSubstr("rounds.gather_time_s stays as "
+                                                     "amendments/1.json has set it"),
+                                           HasSubstr("sites.D stays")));
+    request_.wanted = older;
+    EXPECT_EQ(prepare().error().code, ExitCode::data);
+    EXPECT_THAT(prepare().error().message(), HasSubstr("--only rounds.gather_time_s"));
+    request_.only = {"rounds.gather_time_s"};
+    EXPECT_THAT(prepare()->amendment.changes,
+                ElementsAre(TermChange{"params.gather_time_ms", 7000, 30'000}));
+    request_.only = {"rounds.round_time_s"};
+    EXPECT_EQ(prepare().error().code, ExitCode::usage);
+}
+
+TEST_P(AmendmentOf, ARunFileThatATrainerWouldRefuseIsRefused)
+{
+    request_.wanted.optimizer.lr_scale = 0.5;
+    request_.wanted.sites.push_back({"D"});
+    EXPECT_EQ(prepare().error().code, ExitCode::config);
+    EXPECT_THAT(prepare().error().message(), HasSubstr("optimizer.lr_scale is 1 in the store's"));
+    request_.wanted.optimizer = run_.spec().optimizer;
+    request_.wanted.manifest = sha256("other data");
+    EXPECT_TRUE(prepare()) << "this machine does not have the data";
+    request_.knows_data = true;
+    EXPECT_EQ(prepare().error().code, ExitCode::config);
 }
 
 TEST_P(AmendmentOf, ALostRaceIsReported)
@@ -70,7 +110,7 @@ TEST_P(AmendmentOf, ALostRaceIsReported)
 
 TEST_P(AmendmentOf, ABudgetBelowTheWorkIsRefused)
 {
-    request_.terms.budget = Tokens{1};
+    request_.wanted.budget = Tokens{1};
     auto const prepared = prepare();
     ASSERT_FALSE(prepared);
     EXPECT_EQ(prepared.error().code, ExitCode::data);

@@ -33,7 +33,7 @@ class Fork : public testing::Test {
         spec.tensors = {};
         spec.epochs = 2;
         spec.seed = 99;
-        spec.optimizer = {{"lr", protocol::exact(0.1)}};
+        spec.optimizer.lr_scale = 0.1;
         spec.params.keep_models = 7;
         spec.sites = {{"X"}, {"Y"}};
         return spec;

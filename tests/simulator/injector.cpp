@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/injector.hpp"
 
+#include "protocol/records/terms.hpp"
 #include "simulator/foreign_objects.hpp"
 #include "simulator/recompute.hpp"
 
@@ -215,18 +216,19 @@ void Injector::amend()
     a.run = run_.run;
     a.number = tip.amended ? tip.amended->number + 1 : 1;
     a.previous = chance(0.1) ? sha256("another run") : store_.last_amendment();
-    a.terms = tip.terms;
-    a.terms.params.round_time = Millis{pick(2'000, 4'000)};
-    a.terms.params.max_undecided = pick(1, 3);
-    a.terms.params.max_staleness = pick(0, 2);
-    if (chance(0.5)) a.terms.outer.eta = uniform(0.3, 1);
-    if (chance(0.5)) a.terms.outer.mu = uniform(0, 0.9);
+    a.base = {tip.number, {}};
+    auto terms = tip.terms;
+    terms.params.round_time = Millis{pick(2'000, 4'000)};
+    terms.params.max_undecided = pick(1, 3);
+    terms.params.max_staleness = pick(0, 2);
+    if (chance(0.5)) terms.outer.eta = uniform(0.3, 1);
+    if (chance(0.5)) terms.outer.mu = uniform(0, 0.9);
     a.zero_momentum = chance(0.3);
-    if (chance(0.3))
-        a.terms.budget = Tokens{pick(1, 8 * static_cast<std::int64_t>(store_.blocks()))};
-    a.terms.sites = {run_.sites.front()};
+    if (chance(0.3)) terms.budget = Tokens{pick(1, 8 * static_cast<std::int64_t>(store_.blocks()))};
+    terms.sites = {run_.sites.front()};
     for (std::size_t i = 1; i < run_.sites.size(); ++i)
-        if (chance(0.7)) a.terms.sites.push_back(run_.sites[i]);
+        if (chance(0.7)) terms.sites.push_back(run_.sites[i]);
+    a.changes = changes(tip.terms, terms);
     auto bytes = encode(a).bytes;
     if (chance(0.1)) bytes = "{}";
     store_.create(amendment_name(a.number), bytes);

@@ -165,7 +165,7 @@ class TrainAfterLeaving final : public Saboteur {
         auto const* member = leaves ? site.tip()->find(*status.member) : nullptr;
         constexpr int failures_of_an_outage = 3;
         if (member != nullptr && failures_ >= failures_of_an_outage)
-            outputs.emplace_back(Train{member->held, site.tip()->totals.tokens});
+            outputs.emplace_back(Train{member->held, site.tip()->totals.tokens, {}});
         return outputs;
     }
 

@@ -13,7 +13,6 @@ inline RunSpec small_run(std::int64_t blocks = 40,
     run.model = {{"layers", 2}};
     run.manifest = sha256("manifest");
     run.blocks_per_epoch = blocks;
-    run.optimizer = {{"lr", exact(0.5)}};
     run.tensors = {"wte", "head"};
     run.sites = std::move(sites);
     auto& p = run.params;

@@ -307,12 +307,16 @@ void SimStore::amended(Commit const& commit) const
     require(bytes && sha256(*bytes) == commit.amended->sha256, Invariant::terms,
             "a commit names no such amendment");
     auto const amendment = decode_amendment(*bytes, name);
-    bool const changed = commit.terms != chain_.back().terms;
-    require(!changed || (amendment && commit.terms == amendment->terms), Invariant::terms,
+    auto before = commit;
+    before.terms = chain_.back().terms;
+    bool const valid = amendment && amendment->previous == last_amendment();
+    auto const after = valid
+                           ? protocol::amended(run_, before, *amendment)
+                           : tl::expected<Terms, std::string>(tl::unexpected(std::string("void")));
+    bool const changed = commit.terms != before.terms;
+    require(!changed || (after && commit.terms == *after), Invariant::terms,
             "the terms are not those of the amendment");
-    bool const valid =
-        amendment && amendment->previous == last_amendment() && !obstacle(run_, commit, *amendment);
-    require(!valid || commit.terms == amendment->terms, Invariant::terms,
+    require(!after || commit.terms == *after, Invariant::terms,
             "a valid amendment was taken for void");
 }
 

@@ -216,8 +216,8 @@ def token_budget_ends_the_run_at_a_whole_block():
         del run.config["optimizer"]["schedule_tokens"]
         run.save()
         done = run.train("B", code=78)
-        expect("training.tokens is 2900 in the store's run.json and 5000 in" in done.stderr,
-               done.stderr)
+        expect("optimizer.schedule_tokens is 1000000 in the store's run.json and absent in"
+               in done.stderr, done.stderr)
 
 
 @case(seconds=5)
@@ -278,7 +278,7 @@ def token_budget_larger_than_the_data_is_refused():
         run.config["training"]["tokens"] = 10_000_000
         run.save()
         done = run.train("A", code=78)
-        expect("the run has begun with a budget of 2900 tokens" in done.stderr, done.stderr)
+        expect("the run has a budget of 2900 tokens by its terms" in done.stderr, done.stderr)
 
 
 def processor_seconds(pid):

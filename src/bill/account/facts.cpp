@@ -59,7 +59,8 @@ FactGroup training_facts(config::Run const& run)
               : fmt::format("Nesterov, eta {:g}, mu {:g}", run.outer.eta, run.outer.mu)},
          {"round, two or more sites", seconds(run.rounds.round_time) + " of training"},
          {"checkpoint, one site", fmt::format("every {}", seconds(run.rounds.checkpoint_interval))},
-         {"schedule", grouped(run.optimizer.schedule.value) + " tokens"},
+         {"schedule", run.optimizer.schedule ? grouped(run.optimizer.schedule->value) + " tokens"
+                                             : "ends with the run"},
          {"seed", std::to_string(run.seed)}}};
 }
 

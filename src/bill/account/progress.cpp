@@ -79,8 +79,9 @@ std::string training_text(FractionalSeconds duration)
     return format_duration(std::chrono::round<Millis>(duration));
 }
 
-void TrainerProgress::add(runlog::StepMetrics const& step)
+void TrainerProgress::add(runlog::StepMetrics const& step, Tokens target)
 {
+    target_ = target;
     constexpr FractionalSeconds grain{1};  // bounds the number of entries
     auto const done = step.progress + step.tokens;
     auto const tokens = done_ ? std::max(Tokens{}, done - *done_) : step.tokens;

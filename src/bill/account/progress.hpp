@@ -54,10 +54,9 @@ struct TokenProgress {
 /// the number of tokens in its weights also tells the work of other sites, once it is merged.
 class TrainerProgress {
   public:
-    /// `target` is the number of tokens after which the run is complete.
-    explicit TrainerProgress(Tokens target) : target_(target) {}
-    /// Adds the trainer's newest step.
-    void add(runlog::StepMetrics const& step);
+    /// Adds the trainer's newest step. `target` is the number of tokens after which the run is
+    /// complete.
+    void add(runlog::StepMetrics const& step, Tokens target);
     [[nodiscard]] TokenProgress now() const;
 
   private:

@@ -5,11 +5,30 @@
 
 #include "base/core/text.hpp"
 #include "bill/account/parts.hpp"
+#include "bill/account/text.hpp"
 
 namespace curtail::account {
 namespace {
 
 double seconds(Millis ms) { return FractionalSeconds(ms).count(); }
+
+// Work without effect is billed like other work, but not without a word.
+std::optional<std::string> zero_rate_warning(std::string const& site,
+                                             std::vector<runlog::StepMetrics> const& steps)
+{
+    std::int64_t count = 0;
+    Tokens tokens;
+    for (auto const& step : steps) {
+        if (step.lr_scale != 0) continue;
+        ++count;
+        tokens += step.tokens;
+    }
+    if (count == 0) return std::nullopt;
+    return fmt::format(
+        "{} trained {} tokens in {} steps at a learning rate of 0, which changed no "
+        "weight; the bill includes them",
+        site, grouped(tokens.value), grouped(count));
+}
 
 }  // namespace
 
@@ -23,6 +42,8 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
                 "the clock of {} was set back by {:.1f} s while it trained, as events.jsonl from "
                 "{} to {} shows; the report takes the times from its monotonic clock",
                 name, seconds(back.by), format_time(back.when.from), format_time(back.when.to)));
+        if (auto warning = zero_rate_warning(name, files.sites[s].metrics))
+            warnings.push_back(std::move(*warning));
         for (auto const& job : timeline.sites[s].jobs)
             for (auto const& doubt : job.doubts) warnings.push_back(name + ": " + doubt);
     }

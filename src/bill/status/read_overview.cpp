@@ -38,9 +38,12 @@ std::string budget_text(std::optional<Tokens> const& budget)
 }
 
 // Trainers use the budget of the run's terms.
-void note_changed_budget(Overview& overview, config::Run const& run)
+void note_budget(Overview& overview, config::Run const& run)
 {
-    if (!overview.chain || overview.chain->run.budget == run.training.budget) return;
+    if (!overview.chain) return;
+    if (auto warning = config::zero_rate_warning(run, overview.chain->run.end()))
+        overview.chain->notes.push_back(std::move(*warning));
+    if (overview.chain->run.budget == run.training.budget) return;
     overview.chain->notes.push_back(
         fmt::format("{} states {}, but the run's terms state {}, which jobs use", run.file.string(),
                     budget_text(run.training.budget), budget_text(overview.chain->run.budget)));
@@ -57,7 +60,7 @@ Overview read_overview(config::Run const& run,
     std::optional<chain::RunObjects> objects;
     if (store) read_store(overview, objects.emplace(**store, run.run, &records));
     else overview.store_error = store.error();
-    note_changed_budget(overview, run);
+    note_budget(overview, run);
     journal::LogReader const reader(run, overview.store_error ? nullptr : *store);
     auto const logs = read_logs(run, reader);
     overview.sites = read_sites(run, logs);

@@ -115,6 +115,9 @@ Result<poll::PollResult> poll_once(config::Run const& run, Sites const& sites,
                                    poll::PollContext context, bool dry_run, Log const& log)
 {
     constexpr Millis budget{10'000};
+    if (auto const warning = config::zero_rate_warning(run, run.training.budget);
+        warning && dry_run)
+        log.warning(*warning);
     auto result = poll::poll_once(std::move(context), dry_run);
     if (!dry_run && result) SitePublishers(run, sites, log).finish(budget);
     return result;

@@ -4,6 +4,7 @@
 #include "programs/frame/program.hpp"
 #include "programs/frame/progress.hpp"
 #include "protocol/chain/run_objects.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::programs::store_program {
 
@@ -54,6 +55,9 @@ struct CachedRun {
     chain::RecordCache cache;
     chain::RunObjects objects;
 };
+
+/// Returns the digest of the data that the run file names. Empty: this machine does not have them.
+[[nodiscard]] std::optional<Digest> manifest_of(config::Run const& run);
 
 /// `12.3 MB`
 [[nodiscard]] std::string size_text(Bytes size);

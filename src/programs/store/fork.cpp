@@ -37,13 +37,6 @@ void print(config::Run const& run, operate::ForkSummary const& forked, Console c
                               forked.written, size_text(forked.bytes), forked.found));
 }
 
-// The digest of the data that the run file names. Empty: this machine does not have them.
-std::optional<Digest> manifest_of(config::Run const& run)
-{
-    auto const bytes = read_file(run.data.folder / "manifest.json", 64 << 20);
-    return bytes ? std::optional(sha256(*bytes)) : std::nullopt;
-}
-
 Result<void> fork(Arguments const& arguments, Console const& console)
 {
     auto const from = open_run(arguments.text("FROM"), arguments);
@@ -66,6 +59,8 @@ Result<void> fork(Arguments const& arguments, Console const& console)
                                                    now.done, now.total);
                           });
     if (!forked) return tl::unexpected(forked.error());
+    if (auto const warning = config::zero_rate_warning(*run, run->training.budget))
+        console.log.warning(*warning);
     print(*run, *forked, console);
     return {};
 }

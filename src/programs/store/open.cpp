@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "commands.hpp"
 #include "operate/list.hpp"
@@ -120,6 +121,12 @@ CachedRun::CachedRun(NamedStore const& named, Arguments const& arguments, Consol
             named.address, named.run),
       objects(*named.store, named.run, &cache)
 {
+}
+
+std::optional<Digest> manifest_of(config::Run const& run)
+{
+    auto const bytes = read_file(run.data.folder / "manifest.json", 64 << 20);
+    return bytes ? std::optional(sha256(*bytes)) : std::nullopt;
 }
 
 std::string size_text(Bytes size)

@@ -43,6 +43,7 @@ std::optional<Error> problem_of(std::string const& bytes, std::string const& nam
     if (name == protocol::run_name) return error_of(protocol::decode_run(bytes));
     if (name.starts_with("commits/")) return error_of(protocol::decode_commit(bytes, name));
     if (name.starts_with("contrib/")) return error_of(protocol::decode_header(bytes, name));
+    if (name.starts_with("amendments/")) return error_of(protocol::decode_amendment(bytes, name));
     if (name.starts_with("merge/")) return error_of(protocol::decode_lease(bytes, name));
     return std::nullopt;
 }

@@ -18,9 +18,10 @@ using namespace curtail;
 namespace {
 
 // Returns the progress line of the terminal. The speed is that of this step.
-std::string step_line(account::TrainerProgress& progress, trainer::StepMetrics const& step)
+std::string step_line(account::TrainerProgress& progress, trainer::StepMetrics const& step,
+                      Tokens end)
 {
-    progress.add(step);
+    progress.add(step, end);
     auto const now = progress.now();
     double const speed = static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
     auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
@@ -84,10 +85,9 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
         model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
     if (!gpu) return tl::unexpected(gpu.error());
     programs::ProgressLine progress("training", "");
-    std::optional<account::TrainerProgress> trainer_progress;
-    auto const watch = [&](trainer::StepMetrics const& step, Tokens target) {
-        if (!trainer_progress) trainer_progress.emplace(target);
-        progress.show_text(step_line(*trainer_progress, step));
+    account::TrainerProgress trainer_progress;
+    auto const watch = [&](trainer::StepMetrics const& step, Tokens end) {
+        progress.show_text(step_line(trainer_progress, step, end));
     };
     trainer::TrainOptions options{.run = arguments.text("RUN"),
                                   .site = *site,

@@ -14,13 +14,14 @@
 #include "base/core/units.hpp"
 #include "protocol/records/params.hpp"
 #include "protocol/records/ranges.hpp"
+#include "protocol/records/settings.hpp"
 
 // The records of a run: run.json, commits, headers, leases, amendments, repair requests, signs of
 // life and closings (docs/formats-store.md). A record is stored as canonical JSON, so equal content
 // gives equal bytes.
 namespace curtail::protocol {
 
-inline constexpr std::int64_t record_format = 3;  ///< version of the format
+inline constexpr std::int64_t record_format = 4;  ///< version of the format
 // What a payload is. Records keep lists of payloads, each with one entry.
 inline constexpr char const* weights_part = "w0";
 inline constexpr char const* momentum_part = "m0";
@@ -122,8 +123,7 @@ struct RunSpec {
     /// all epochs, rounded up in the same way. Empty: the run is complete after all epochs.
     std::optional<Tokens> budget;
     std::int64_t seed{1};  ///< seed of the initial weights
-    /// Settings of the inner optimizer. Real numbers have the form of exact().
-    json::Object optimizer;
+    InnerOptimizer optimizer;
     Outer outer;
     std::vector<std::string> tensors;  ///< names of the model's tensors, in the order of a payload
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
@@ -135,6 +135,18 @@ struct RunSpec {
     [[nodiscard]] std::int64_t stream_blocks() const
     {
         return budget ? blocks_for(*budget, params.block_tokens) : data_blocks();
+    }
+    /// Returns the number of tokens after which the run is complete, not rounded up.
+    [[nodiscard]] Tokens end() const
+    {
+        return budget.value_or(data_blocks() * params.block_tokens);
+    }
+    /// Returns the length of the schedules of learning rate and weight decay.
+    [[nodiscard]] Tokens schedule() const { return optimizer.schedule.value_or(end()); }
+    /// Returns true if the learning rates fall in a step after `tokens` tokens.
+    [[nodiscard]] bool is_warmdown(Tokens tokens) const
+    {
+        return optimizer.is_warmdown(tokens, schedule());
     }
     friend bool operator==(RunSpec const&, RunSpec const&) = default;
 };
@@ -312,15 +324,33 @@ struct Lease {
     friend bool operator==(Lease const&, Lease const&) = default;
 };
 
-/// An amendment, stored as `amendments/<n>.json`. It states all terms in full.
+/// A commit, as another record names it.
+struct CommitRef {
+    CommitNumber number;
+    Digest sha256;  ///< of the commit's bytes
+    friend bool operator==(CommitRef const&, CommitRef const&) = default;
+};
+
+/// A term that an amendment changes. Its name is the path of its field in the terms, such as
+/// `params.round_time_ms`; that of a site is `sites.<site>`. The values have the form of the
+/// record. Null: there is no such value. A site that may enter has the value true.
+struct TermChange {
+    std::string term;
+    json::Value from;  ///< its value when the amendment was made
+    json::Value to;
+    friend bool operator==(TermChange const&, TermChange const&) = default;
+};
+
+/// An amendment, stored as `amendments/<n>.json`. It states only what it changes.
 struct Amendment {
     RunId run;
     std::int64_t number{1};
     Digest previous;  ///< digest of amendment `number` - 1; for number 1, of run.json
-    Terms terms;
-    bool zero_momentum{};  ///< also forget the momentum of the outer optimizer
-    std::string reason;    ///< for people
-    Time time;             ///< when it was proposed, by the clock of its author
+    CommitRef base;   ///< the newest commit when the amendment was made
+    std::vector<TermChange> changes;  ///< sorted by term
+    bool zero_momentum{};             ///< also forget the momentum of the outer optimizer
+    std::string reason;               ///< for people
+    Time time;                        ///< when it was proposed, by the clock of its author
     friend bool operator==(Amendment const&, Amendment const&) = default;
 };
 
@@ -342,13 +372,6 @@ struct SiteStatus {
     CommitNumber tip;  ///< newest commit that the member has read
     Time time;         ///< by the store's clock, as the member knows it
     friend bool operator==(SiteStatus const&, SiteStatus const&) = default;
-};
-
-/// A commit, as another record names it.
-struct CommitRef {
-    CommitNumber number;
-    Digest sha256;  ///< of the commit's bytes
-    friend bool operator==(CommitRef const&, CommitRef const&) = default;
 };
 
 /// The end of a site's work, stored as `closing/<site>/<n>.json`. A site's poller makes it when the
@@ -415,10 +438,13 @@ struct EncodedRecord {
 [[nodiscard]] char const* to_text(Commit::Kind kind);
 [[nodiscard]] char const* to_text(Outer::Type type);
 
+/// Returns the settings as run.json states them.
+[[nodiscard]] json::Object to_json(InnerOptimizer const& optimizer);
+
 /// Compares the fixed part of a site's configuration with the stored run.json, i.e. all but its
 /// terms and its fork. Returns an empty optional if they are equal. Otherwise returns an error with
 /// the code `config`. The error names the first key whose values differ, and both values if they
-/// are integers.
+/// are numbers. Trainers and `curtail-store amend` compare with this function only.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::protocol

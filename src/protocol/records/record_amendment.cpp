@@ -1,20 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/records/names.hpp"
 #include "protocol/records/record_fields.hpp"
+#include "protocol/records/terms.hpp"
 
 // Amendments and requests for repairs.
 namespace curtail::protocol {
 
+namespace {
+
+json::Object of(std::vector<TermChange> const& changes)
+{
+    std::vector<std::pair<std::string, json::Value>> members;
+    for (auto const& change : changes)
+        members.emplace_back(change.term, json::Array{change.from, change.to});
+    return json::Object::of_distinct(std::move(members));
+}
+
+std::vector<TermChange> read_changes(json::ObjectReader& r)
+{
+    auto const* value = r.any("changes", true);
+    auto const* object = value != nullptr ? value->as_object() : nullptr;
+    r.require(object != nullptr, "changes", "must be an object");
+    std::vector<TermChange> changes;
+    if (object == nullptr) return changes;
+    for (auto const& [term, values] : object->members()) {
+        auto const* pair = values.as_array();
+        bool const good = pair != nullptr && pair->size() == 2 && (*pair)[0] != (*pair)[1];
+        r.require(good, "changes", "must give two different values for each term");
+        if (good) changes.push_back({term, (*pair)[0], (*pair)[1]});
+    }
+    if (auto const why = invalid_value(changes)) r.require(false, "changes", *why);
+    return changes;
+}
+
+}  // namespace
+
 EncodedRecord encode(Amendment const& a)
 {
-    return fields::finish_with_self(json::Object{{"format", record_format},
-                                                 {"run", a.run.value},
-                                                 {"n", a.number},
-                                                 {"previous", a.previous.hex()},
-                                                 {"terms", fields::of(a.terms)},
-                                                 {"zero_momentum", a.zero_momentum},
-                                                 {"reason", a.reason},
-                                                 {"time", to_unix_ms(a.time)}});
+    return fields::finish_with_self(json::Object{
+        {"format", record_format},
+        {"run", a.run.value},
+        {"n", a.number},
+        {"previous", a.previous.hex()},
+        {"base", json::Object{{"n", a.base.number.value}, {"sha256", a.base.sha256.hex()}}},
+        {"changes", of(a.changes)},
+        {"zero_momentum", a.zero_momentum},
+        {"reason", a.reason},
+        {"time", to_unix_ms(a.time)}});
 }
 
 Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name)
@@ -24,7 +56,10 @@ Result<Amendment> decode_amendment(std::string_view bytes, std::string const& na
         a.number = fields::count(r, "n", 1);
         fields::require_name(r, name, amendment_name(a.number));
         a.previous = fields::digest(r, "previous");
-        r.object("terms", [&](json::ObjectReader& o) { a.terms = fields::terms(o); });
+        r.object("base", [&](json::ObjectReader& o) {
+            a.base = {{fields::count(o, "n", 1)}, fields::digest(o, "sha256")};
+        });
+        a.changes = read_changes(r);
         a.zero_momentum = r.boolean("zero_momentum");
         a.reason = fields::text(r, "reason");
         a.time = fields::time(r, "time");

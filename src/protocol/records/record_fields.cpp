@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/records/record_fields.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/core/text.hpp"
@@ -159,12 +161,15 @@ Result<json::Object> open_with_self(std::string_view bytes, std::string const& n
     return object;
 }
 
-std::int64_t count(json::ObjectReader& r, std::string const& key, std::int64_t least)
+std::int64_t count(json::ObjectReader& r, std::string const& key, std::int64_t least,
+                   std::int64_t most)
 {
     auto const n = r.integer(key);
-    if (n < least || n >= integer_limit)
-        r.require(false, key, "must be at least " + std::to_string(least) + " and less than 2^53");
-    return n;
+    if (n >= least && n <= most) return n;
+    r.require(false, key,
+              most == max_integer ? fmt::format("must be at least {} and less than 2^53", least)
+                                  : fmt::format("must be {} to {}", least, most));
+    return least;
 }
 
 Digest digest(json::ObjectReader& r, std::string const& key)
@@ -197,6 +202,13 @@ double real(json::ObjectReader& r, std::string const& key)
     r.require(value && std::isfinite(*value) && !std::signbit(*value), key,
               "must be 16 hex digits of a finite number >= 0");
     return value.value_or(0);
+}
+
+double real(json::ObjectReader& r, std::string const& key, Range const& range)
+{
+    double const value = real(r, key);
+    r.require(range.contains(value), key, range.rule);
+    return value;
 }
 
 Time time(json::ObjectReader& r, std::string const& key) { return from_unix_ms(count(r, key)); }

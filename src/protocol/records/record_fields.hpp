@@ -14,10 +14,6 @@
 // or invalid, the function records an error in the reader and returns a default value.
 namespace curtail::protocol::fields {
 
-/// Integers in records are less than this limit, because some JSON readers round larger ones. Only
-/// the end of a range may equal it.
-inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
-
 /// Returns the JSON of a payload, without or within a list that has no other entry.
 [[nodiscard]] json::Object of(PartRef const& part);
 [[nodiscard]] json::Value list_of(PartRef const& part);
@@ -48,14 +44,16 @@ template <class Record, class Read>
 [[nodiscard]] Result<Record> decode(std::string_view bytes, std::string const& name,
                                     Read const& read);
 
-/// Reads an integer n with least <= n < integer_limit.
+/// Reads an integer from `least` to `most`. Some JSON readers round integers over max_integer.
 [[nodiscard]] std::int64_t count(json::ObjectReader& r, std::string const& key,
-                                 std::int64_t least = 0);
+                                 std::int64_t least = 0, std::int64_t most = max_integer);
 [[nodiscard]] Digest digest(json::ObjectReader& r, std::string const& key);
 [[nodiscard]] Ranges ranges(json::ObjectReader& r, std::string const& key);
 [[nodiscard]] MemberId member(json::ObjectReader& r, std::string const& key);
 /// Reads a finite number >= 0 in the form of exact().
 [[nodiscard]] double real(json::ObjectReader& r, std::string const& key);
+/// Does the same for a number in `range`.
+[[nodiscard]] double real(json::ObjectReader& r, std::string const& key, Range const& range);
 /// Reads a time in milliseconds since 1970.
 [[nodiscard]] Time time(json::ObjectReader& r, std::string const& key);
 [[nodiscard]] PartRef part(json::ObjectReader& r, std::string_view right);
@@ -72,8 +70,23 @@ void format(json::ObjectReader& r);
 
 /// Returns the fields that state the terms.
 [[nodiscard]] json::Object of(Terms const& terms);
+/// Whether terms must be consistent with each other, or may belong to others that are not known.
+enum class Together { consistent, unknown };
 /// Reads the fields that of(Terms) writes. They are fields of `r` itself.
-[[nodiscard]] Terms terms(json::ObjectReader& r);
+[[nodiscard]] Terms terms(json::ObjectReader& r, Together together = Together::consistent);
+
+/// A field whose values differ in two records, also inside objects: those have names `key.inner`.
+/// Null: there is no such field.
+struct Difference {
+    std::string key;
+    json::Value left;
+    json::Value right;
+};
+[[nodiscard]] std::vector<Difference> differences(json::Object const& left,
+                                                  json::Object const& right,
+                                                  std::string const& prefix = "");
+/// Writes a number, a flag or a short text for people; of another value, `other`.
+[[nodiscard]] std::string to_text(json::Value const& value);
 /// Records an error unless `name` equals `right`. The record is stored under `name`; its content
 /// demands the name `right`.
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);

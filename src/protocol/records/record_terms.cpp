@@ -9,37 +9,6 @@
 namespace curtail::protocol::fields {
 namespace {
 
-// Visits each field of Params except block_tokens, with its name in the record. Times in ms. The
-// order is that of the canonical form, and that in which differences() lists the terms.
-template <class P, class Visit>
-void each_param(P& p, Visit visit)
-{
-    visit("checkpoint_interval_ms", p.checkpoint_interval);
-    visit("drop_after_ms", p.drop_after);
-    visit("first_base_wait_ms", p.first_base_wait);
-    visit("gather_time_ms", p.gather_time);
-    visit("grant_quantum", p.grant_quantum);
-    visit("keep_models", p.keep_models);
-    visit("lease_ms", p.lease);
-    visit("local_steps", p.local_steps);
-    visit("max_aside", p.max_aside);
-    visit("max_missed", p.max_missed);
-    visit("max_staleness", p.max_staleness);
-    visit("max_undecided", p.max_undecided);
-    visit("milestone_every", p.milestone_every);
-    visit("outer_min_permille", p.outer_min_permille);
-    visit("poll_run_lone_ms", p.poll_run_lone);
-    visit("poll_run_ms", p.poll_run);
-    visit("poll_run_starved_ms", p.poll_run_starved);
-    visit("poll_wait_ms", p.poll_wait);
-    visit("repair_wait_ms", p.repair_wait);
-    visit("round_time_ms", p.round_time);
-    visit("skew_ms", p.skew);
-    visit("staleness_discount_permille", p.staleness_discount_permille);
-    visit("status_interval_ms", p.status_interval);
-    visit("sweep_after_ms", p.sweep_after);
-}
-
 std::int64_t raw(std::int64_t value) { return value; }
 std::int64_t raw(Millis value) { return value.count(); }
 void put(std::int64_t& to, std::int64_t value) { to = value; }
@@ -55,8 +24,8 @@ std::vector<SiteId> read_sites(json::ObjectReader& r)
         r.require(good, "sites", "must be a list of different names");
         if (good) sites.push_back({*text});
     }
-    r.require(sites.size() <= members_limit, "sites",
-              fmt::format("must be at most {}", members_limit));
+    r.require(!sites.empty() && sites.size() <= members_limit, "sites",
+              fmt::format("must be 1 to {}", members_limit));
     return sites;
 }
 
@@ -65,8 +34,9 @@ std::vector<SiteId> read_sites(json::ObjectReader& r)
 json::Object of(Terms const& terms)
 {
     std::vector<std::pair<std::string, json::Value>> params;
-    each_param(terms.params,
-               [&](char const* name, auto const& value) { params.emplace_back(name, raw(value)); });
+    each_param(terms.params, [&](ParamKey const& key, auto const& value) {
+        params.emplace_back(key.record, raw(value));
+    });
     return json::Object{
         {"outer", json::Object{{"eta", exact(terms.outer.eta)},
                                {"kind", to_text(terms.outer.type)},
@@ -76,23 +46,22 @@ json::Object of(Terms const& terms)
         {"tokens", terms.budget ? json::Value(terms.budget->value) : json::Value()}};
 }
 
-Terms terms(json::ObjectReader& r)
+Terms terms(json::ObjectReader& r, Together together)
 {
     Terms terms;
     r.object("outer", [&](json::ObjectReader& o) {
         terms.outer.type = static_cast<Outer::Type>(o.one_of("kind", {"average", "nesterov"}));
-        terms.outer.eta = real(o, "eta");
-        terms.outer.mu = real(o, "mu");
+        terms.outer.eta = real(o, "eta", eta_range);
+        terms.outer.mu = real(o, "mu", mu_range);
     });
     r.object("params", [&](json::ObjectReader& o) {
         auto& p = terms.params;
-        each_param(p, [&](char const* name, auto& value) { put(value, count(o, name)); });
-        o.require(p.grant_quantum >= 1, "grant_quantum", "must be at least 1");
-        o.require(p.max_undecided >= 1 && p.max_undecided <= max_undecided_limit, "max_undecided",
-                  fmt::format("must be 1 to {}", max_undecided_limit));
-        o.require(p.max_missed >= 1, "max_missed", "must be at least 1");
-        o.require(p.keep_models >= 1 && p.keep_models <= keep_models_limit, "keep_models",
-                  fmt::format("must be 1 to {}", keep_models_limit));
+        each_param(p, [&](ParamKey const& key, auto& value) {
+            put(value, count(o, key.record, key.least, key.most));
+        });
+        bool const lasts = together == Together::unknown || p.drop_after >= shortest_drop_after(p);
+        o.require(lasts, "drop_after_ms",
+                  "must be at least twice round_time_ms and checkpoint_interval_ms");
     });
     terms.sites = read_sites(r);
     if (!is_null(r, "tokens")) terms.budget = Tokens{count(r, "tokens", 1)};

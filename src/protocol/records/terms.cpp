@@ -24,23 +24,40 @@ RunSpec with_terms(RunSpec run, Terms const& terms)
 
 RunSpec in_force(RunSpec const& run, Commit const& tip) { return with_terms(run, tip.terms); }
 
-std::optional<std::string> obstacle(RunSpec const& run, Commit const& commit,
-                                    Amendment const& amendment)
+std::optional<std::string> obstacle(RunSpec const& run, Commit const& commit, Terms const& before,
+                                    Terms const& after)
 {
-    if (amendment.run != run.run) return "it belongs to run " + amendment.run.value;
-    if (amendment.terms.sites.empty()) return "it lists no site";
-    auto const changed = with_terms(run, amendment.terms);
+    auto const now = with_terms(run, before);
+    auto const changed = with_terms(run, after);
     if (changed.stream_blocks() > run.data_blocks())
         return fmt::format(
             "its budget of {} tokens is larger than the data of all epochs, {} tokens",
-            amendment.terms.budget.value_or(Tokens{}).value,
+            after.budget.value_or(Tokens{}).value,
             (run.data_blocks() * run.params.block_tokens).value);
     // The blocks that the run can no longer give up.
     auto needed = commit.done + commit.aside;
     for (auto const& m : commit.members) needed += m.held;
     if (!Ranges::between(0, changed.stream_blocks()).contains(needed))
         return "its budget ends before blocks that are done, aside or held by a member";
+    if (changed.schedule() != now.schedule() && now.is_warmdown(commit.totals.tokens))
+        return fmt::format(
+            "it changes the budget after {} tokens, but the learning rates already fall toward the "
+            "end of the budget of {} tokens",
+            commit.totals.tokens.value, now.end().value);
     return std::nullopt;
+}
+
+tl::expected<Terms, std::string> amended(RunSpec const& run, Commit const& commit,
+                                         Amendment const& amendment)
+{
+    if (amendment.run != run.run) return tl::unexpected("it belongs to run " + amendment.run.value);
+    if (amendment.base.number > commit.number)
+        return tl::unexpected(fmt::format("it was made on commit {}, which does not exist",
+                                          amendment.base.number.value));
+    auto after = changed(commit.terms, amendment.changes);
+    if (!after) return after;
+    if (auto why = obstacle(run, commit, commit.terms, *after)) return tl::unexpected(*why);
+    return after;
 }
 
 }  // namespace curtail::protocol

@@ -166,10 +166,7 @@ class Checker {
                 "must take in one amendment after the other");
         require(child_.kind == Commit::Kind::roster, "a merge must take in no amendment");
         if (child_.terms == parent_.terms) return;
-        Amendment amendment;
-        amendment.run = run_.run;
-        amendment.terms = child_.terms;
-        auto const why = obstacle(run_, child_, amendment);
+        auto const why = obstacle(run_, child_, parent_.terms, child_.terms);
         require(!why, "must not take in an amendment: ", why.value_or(""));
     }
 

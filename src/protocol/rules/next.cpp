@@ -191,8 +191,10 @@ bool take_in(RunSpec const& run, std::optional<NextAmendment> const& amend, Comm
     bool const takes = amend && amend->ref.number == next && !out.complete;
     if (!takes || out.kind != Commit::Kind::roster) return false;
     out.amended = amend->ref;
-    if (!amend->amendment || obstacle(run, out, *amend->amendment)) return true;
-    out.terms = amend->amendment->terms;
+    if (!amend->amendment) return true;
+    auto terms = amended(run, out, *amend->amendment);
+    if (!terms) return true;
+    out.terms = std::move(*terms);
     if (amend->amendment->zero_momentum) out.outer.reset();
     return true;
 }

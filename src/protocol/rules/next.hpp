@@ -28,7 +28,8 @@ struct Admission {
 /// The amendment that follows Commit::amended, as a process has read it.
 struct NextAmendment {
     AmendmentRef ref;
-    std::optional<Amendment> amendment;  ///< empty: unreadable, so the terms stay as they are
+    std::optional<Amendment> amendment;  ///< empty: unusable, so the terms stay as they are
+    std::string why{};                   ///< why it is unusable
 };
 
 /// Changes that the next commit shall make in addition to deciding contributions.
@@ -38,7 +39,7 @@ struct Intents {
     std::map<MemberId, Removal> remove;  ///< ignored for a member whose work the commit decides
     std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
     /// Ignored by a merge commit, and if it is not the amendment that follows Commit::amended. If
-    /// the amendment cannot change the run (protocol::obstacle), the commit names it but keeps the
+    /// the amendment is void (protocol::amended), the commit names it but keeps the
     /// terms.
     std::optional<NextAmendment> amend;
     /// What the writer knows about the journal of its own site. Makes no commit by itself.

@@ -88,6 +88,7 @@ void resume(Parts& p)
 bool take_next(Parts& p, std::string const& bytes)
 {
     auto const before = p.chain.tip()->amended;
+    auto const terms = p.chain.tip()->terms;
     auto const norms = p.chain.tip()->norms;
     if (auto error = p.chain.advance(bytes)) {
         handle_invalid_record(p, foreign_commit(*error));
@@ -101,6 +102,7 @@ bool take_next(Parts& p, std::string const& bytes)
     if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
     if (p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before)
         p.amendments.look_again();
+    if (p.chain.tip()->amended != before) report_void_amendment(p, terms);
     p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
+#include "protocol/site/notes.hpp"
 #include "protocol/site/steps.hpp"
 
 namespace curtail::protocol::site {
@@ -28,12 +31,15 @@ std::optional<NextAmendment> Amendments::take(std::string const& bytes, Commit c
                                               Digest const& run_sha256, MonoTime now)
 {
     auto const n = next_amendment(tip);
-    NextAmendment next{{n, sha256(bytes)}, std::nullopt};
-    if (auto amendment = decode_amendment(bytes, amendment_name(n))) {
+    NextAmendment next{{n, sha256(bytes)}, std::nullopt, {}};
+    auto amendment = decode_amendment(bytes, amendment_name(n));
+    if (amendment) {
         auto const& previous = tip.amended ? tip.amended->sha256 : run_sha256;
         if (amendment->previous == previous) next.amendment = std::move(*amendment);
+        else next.why = "it does not name its predecessor";
         return next;
     }
+    next.why = amendment.error().message();
     if (invalid_ != next.ref) {
         invalid_ = next.ref;
         reads_ = 0;
@@ -57,6 +63,20 @@ void answered_amendment(Parts& p, Input const& input)
     p.proposal.clear_intents();
     p.proposal.amend(std::move(*next));
     begin_commit(p, p.member ? Mode::roster : Mode::amend);
+}
+
+void report_void_amendment(Parts& p, Terms const& before)
+{
+    auto const& next = p.proposal.amendment();
+    if (!next || next->ref != p.chain.tip()->amended) return;
+    auto why = next->why;
+    if (next->amendment) {
+        auto commit = *p.chain.tip();
+        commit.terms = before;
+        auto const after = amended(p.chain.run(), commit, *next->amendment);
+        if (!after) why = after.error();
+    }
+    if (!why.empty()) p.machine.send(amendment_void_note(next->ref.number, std::move(why)));
 }
 
 bool retired(Parts const& p)

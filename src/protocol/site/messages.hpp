@@ -314,6 +314,7 @@ struct Train {
     Tokens tokens_before;  ///< tokens in the committed model and in this member's undecided
                            ///< contributions. For the learning rate schedule, the trainer adds the
                            ///< tokens that it has trained on since the last cut.
+    Tokens end;            ///< RunSpec::end() by the newest commit's terms
 };
 /// Orders the trainer to discard x, all deltas and all work since the last cut, because the member
 /// was removed. A LoadModel comes before the next Train.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr char const* contributed = "contributed";
 constexpr char const* terms_differ = "terms-differ";
+constexpr char const* amendment_void = "amendment-void";
 constexpr char const* clock_jump = "clock-jump";
 constexpr char const* repair_requested = "repair-requested";
 constexpr char const* header_restored = "header-restored";
@@ -121,6 +122,11 @@ Note terms_differ_note(std::string difference)
     return {terms_differ, {{"difference", std::move(difference)}}};
 }
 
+Note amendment_void_note(std::int64_t number, std::string why)
+{
+    return {amendment_void, {{"name", amendment_name(number)}, {"why", std::move(why)}}};
+}
+
 Note clock_jump_note(Millis jump) { return {clock_jump, {{"jump_ms", jump.count()}}}; }
 
 Note repair_requested_note(std::string name, std::int64_t k)
@@ -210,6 +216,9 @@ std::optional<std::string> warning_in(Note const& note)
     if (note.type == repaired)
         return "stored again what was damaged in the store: " +
                json::to_string(*note.details.find("names"));
+    if (note.type == amendment_void)
+        return note.details.text_at("name") +
+               " is void, and the terms stay as they are: " + note.details.text_at("why");
     if (note.type == clock_jump)
         return "the store's clock has jumped by " +
                std::to_string(note.details.integer_at("jump_ms").value_or(0) / 1000) + " s";

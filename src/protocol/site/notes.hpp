@@ -52,6 +52,8 @@ namespace curtail::protocol {
 /// The site's configuration differs from the run's terms. `difference` is one of
 /// protocol::differences().
 [[nodiscard]] Note terms_differ_note(std::string difference);
+/// The amendment with this number is void, because of `why`.
+[[nodiscard]] Note amendment_void_note(std::int64_t number, std::string why);
 /// The store's clock has jumped by `jump`.
 [[nodiscard]] Note clock_jump_note(Millis jump);
 /// Another process of this site may be training: that of `member`. This process joins when the

@@ -33,6 +33,8 @@ class Proposal {
     void clear_intents();
     void admit(Admission admission) { intents_.admit = std::move(admission); }
     void amend(NextAmendment next) { intents_.amend = std::move(next); }
+    /// Returns the amendment that the commit takes in, also after the commit has been created.
+    [[nodiscard]] std::optional<NextAmendment> const& amendment() const { return intents_.amend; }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
     /// Adds the removal of a member. `last_decided` is the number of the member's last decided
     /// contribution. The caller must have looked for the header of the member's next contribution.

@@ -153,7 +153,8 @@ void order_training(Parts& p)
 {
     // After the last cut, no contribution could include the work.
     if (p.machine.stopping() || p.contributions.leaving()) return;
-    p.machine.send(Train{trainable(p), p.chain.tip()->totals.tokens + p.contributions.tokens()});
+    p.machine.send(Train{trainable(p), p.chain.tip()->totals.tokens + p.contributions.tokens(),
+                         p.chain.run().end()});
     p.training.resume();
 }
 

@@ -88,6 +88,9 @@ void answered_find_round(Parts& p, Input const& input);
 void choose_entry(Parts& p);
 
 // ---- amendments.cpp: the next amendment, retired sites
+/// Says why the amendment is void that the tip has taken in, if this process has read it. `before`
+/// are the terms of the tip's parent.
+void report_void_amendment(Parts& p, Terms const& before);
 
 void act_amendment(Parts& p);
 void answered_amendment(Parts& p, Input const& input);

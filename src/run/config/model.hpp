@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,14 @@ struct Model {
     [[nodiscard]] double flops_per_token() const;
     friend bool operator==(Model const&, Model const&) = default;
 };
+
+/// A rule that a model breaks.
+struct BrokenRule {
+    std::string key;  ///< of the model file
+    std::string rule;
+};
+/// Returns the first rule for model files that the shape breaks. Empty: it is valid.
+[[nodiscard]] std::optional<BrokenRule> broken_rule(Model const& model);
 
 /// Returns the shape that nanochat gives to a model of `depth` layers: L is `depth`, and C is 64
 /// times `depth`. C / 128 is rounded to an integer, half to even. H is the divisor of C nearest to

@@ -7,6 +7,7 @@
 
 #include "base/core/json.hpp"
 #include "base/core/units.hpp"
+#include "protocol/records/settings.hpp"
 
 // Helpers for the functions of src/run/config that read run, site and model files.
 
@@ -47,7 +48,7 @@ struct SettingsFile {
 /// returns the nearest bound.
 [[nodiscard]] std::int64_t read_integer(json::ObjectReader& r, std::string const& key,
                                         std::optional<std::int64_t> fallback, std::int64_t min,
-                                        std::int64_t max = std::int64_t{1} << 53);
+                                        std::int64_t max = protocol::max_integer);
 /// Reads a number from `min` to `max`. If the value is not in this range, records an error and
 /// returns the nearest bound.
 [[nodiscard]] double read_number(json::ObjectReader& r, std::string const& key,

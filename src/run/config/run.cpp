@@ -17,20 +17,16 @@
 namespace curtail::config {
 namespace {
 
-// Wide bounds, but no product of two of these numbers overflows.
-constexpr std::int64_t max_batch_tokens = std::int64_t{1} << 40;
-constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
-constexpr std::int64_t max_count = 1 << 20;
-constexpr std::int64_t max_permille = 1'000'000;
+using protocol::max_count;
+using protocol::max_integer;
+
 constexpr double max_pace_s = 3600;
 constexpr double min_rank_timeout_s = 3;
 constexpr double max_rank_timeout_s = 86'400;
-constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
 
 void read_budget(json::ObjectReader& r, TrainingSettings& t)
 {
-    if (r.any("tokens") != nullptr)
-        t.budget = Tokens{read_integer(r, "tokens", std::nullopt, 1, max_budget)};
+    if (r.any("tokens") != nullptr) t.budget = Tokens{read_integer(r, "tokens", std::nullopt, 1)};
     if (r.any("tokens_per_parameter") != nullptr)
         t.tokens_per_parameter = r.number("tokens_per_parameter");
     r.require(!t.budget || !t.tokens_per_parameter, "tokens_per_parameter",
@@ -42,7 +38,8 @@ void read_budget(json::ObjectReader& r, TrainingSettings& t)
 TrainingSettings read_training(json::ObjectReader& r)
 {
     TrainingSettings t;
-    t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
+    t.batch_tokens = {
+        read_integer(r, "batch_tokens", t.batch_tokens.value, 1, protocol::max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     if (r.any("precision") != nullptr)
         t.precision = static_cast<Precision>(r.one_of("precision", {"fp32", "bf16"}));
@@ -58,16 +55,29 @@ TrainingSettings read_training(json::ObjectReader& r)
     return t;
 }
 
+// Negative zero becomes 0, as records have it.
+double read_real(json::ObjectReader& r, std::string const& key, double fallback,
+                 protocol::Range const& range)
+{
+    double const value = r.number(key, fallback) + 0.0;
+    r.require(range.contains(value), key, range.rule);
+    return value;
+}
+
 OptimizerSettings read_optimizer(json::ObjectReader& r)
 {
     OptimizerSettings o;
-    o.schedule = {read_integer(r, "schedule_tokens", o.schedule.value, 1)};
+    if (auto const schedule = r.optional_integer("schedule_tokens")) {
+        o.schedule = Tokens{*schedule};
+        r.require(*schedule >= 1 && *schedule <= max_integer, "schedule_tokens",
+                  fmt::format("must be 1 to {}", max_integer));
+    }
     o.lr_scale = r.optional_number("lr_scale");
-    r.require(!o.lr_scale || (*o.lr_scale > 0 && *o.lr_scale <= 1000), "lr_scale",
-              "must be more than 0 and at most 1000");
-    o.weight_decay = read_number(r, "weight_decay", o.weight_decay, 0, 10);
-    o.warmdown = read_number(r, "warmdown", o.warmdown, 0, 1);
-    o.final_lr = read_number(r, "final_lr", o.final_lr, 0, 1);
+    r.require(!o.lr_scale || protocol::lr_scale_range.contains(*o.lr_scale), "lr_scale",
+              protocol::lr_scale_range.rule);
+    o.weight_decay = read_real(r, "weight_decay", o.weight_decay, protocol::weight_decay_range);
+    o.warmdown = read_real(r, "warmdown", o.warmdown, protocol::share_range);
+    o.final_lr = read_real(r, "final_lr", o.final_lr, protocol::share_range);
     o.muon_bfloat16 = r.one_of("muon_precision", {"float32", "bfloat16"}, 0) == 1;
     return o;
 }
@@ -76,19 +86,14 @@ protocol::Outer read_outer(json::ObjectReader& r)
 {
     protocol::Outer outer;
     outer.type = static_cast<protocol::Outer::Type>(r.one_of("kind", {"average", "nesterov"}, 0));
-    outer.eta = r.number("eta", outer.eta);
-    outer.mu = r.number("mu", outer.mu);
-    r.require(outer.eta > 0 && outer.eta <= 10, "eta", "must be more than 0 and at most 10");
-    r.require(outer.mu >= 0 && outer.mu < 1, "mu", "must be 0 or more and less than 1");
+    outer.eta = read_real(r, "eta", outer.eta, protocol::eta_range);
+    outer.mu = read_real(r, "mu", outer.mu, protocol::mu_range);
     return outer;
 }
 
-// A commit decides work of a healthy member about once per `round_time`, or once per
-// `checkpoint_interval` for a lone one. A member must not become suspect in this time, nor while it
-// stores and gathers: so at least twice as long.
 void check_drop_after(json::ObjectReader& r, protocol::Params const& p)
 {
-    if (p.drop_after >= 2 * std::max(p.round_time, p.checkpoint_interval)) return;
+    if (p.drop_after >= protocol::shortest_drop_after(p)) return;
     auto const seconds = [](Millis time) { return FractionalSeconds(time).count(); };
     r.reject(
         {ExitCode::config, r.place("drop_after_s"),
@@ -98,45 +103,26 @@ void check_drop_after(json::ObjectReader& r, protocol::Params const& p)
          "make it at least twice the longer of the two"});
 }
 
-void read_times(json::ObjectReader& r, protocol::Params& p)
+void read_param(json::ObjectReader& r, protocol::ParamKey const& key, Millis& time)
 {
-    p.round_time = read_seconds(r, "round_time_s", p.round_time);
-    p.checkpoint_interval = read_seconds(r, "checkpoint_interval_s", p.checkpoint_interval);
-    p.gather_time = read_seconds(r, "gather_time_s", p.gather_time);
-    p.lease = read_seconds(r, "lease_s", p.lease);
-    p.first_base_wait = read_seconds(r, "first_base_wait_s", p.first_base_wait);
-    p.poll_run_lone = read_seconds(r, "poll_run_lone_s", p.poll_run_lone);
-    p.poll_run = read_seconds(r, "poll_run_s", p.poll_run);
-    p.poll_run_starved = read_seconds(r, "poll_run_starved_s", p.poll_run_starved);
-    p.poll_wait = read_seconds(r, "poll_wait_s", p.poll_wait);
-    p.drop_after =
-        read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
-    p.skew = read_seconds(r, "skew_s", p.skew);
-    p.sweep_after = read_seconds(r, "sweep_after_s", p.sweep_after);
-    p.status_interval = read_seconds(r, "status_interval_s", p.status_interval);
-    p.repair_wait = read_seconds(r, "repair_wait_s", p.repair_wait);
-    check_drop_after(r, p);
+    time = read_seconds(r, key.file, time);
+}
+
+void read_param(json::ObjectReader& r, protocol::ParamKey const& key, std::int64_t& count)
+{
+    count = read_integer(r, key.file, count, key.least, key.most);
 }
 
 protocol::Params read_rounds(json::ObjectReader& r)
 {
     protocol::Params p;
-    read_times(r, p);
-    p.block_tokens = {read_integer(r, "block_tokens", p.block_tokens.value, 1, max_block_tokens)};
-    p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
-    p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
-    p.max_undecided =
-        read_integer(r, "max_undecided", p.max_undecided, 1, protocol::max_undecided_limit);
-    p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
-    p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
-    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, protocol::keep_models_limit);
-    p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
-    if (r.any("max_aside") != nullptr)
-        p.max_aside = read_integer(r, "max_aside", std::nullopt, 1, max_count);
-    p.outer_min_permille =
-        read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);
-    p.staleness_discount_permille = read_integer(r, "staleness_discount_permille",
-                                                 p.staleness_discount_permille, 0, max_permille);
+    p.block_tokens = {
+        read_integer(r, "block_tokens", p.block_tokens.value, 1, protocol::max_block_tokens)};
+    protocol::each_param(
+        p, [&](protocol::ParamKey const& key, auto& field) { read_param(r, key, field); });
+    if (r.any("drop_after_s") == nullptr)
+        p.drop_after = 3 * std::max(p.round_time, p.checkpoint_interval);
+    check_drop_after(r, p);
     return p;
 }
 
@@ -192,7 +178,8 @@ NamedFiles read_names(json::ObjectReader& r, std::filesystem::path const& file)
 {
     NamedFiles named{read_path(r, file, "model"), {}};
     auto const& sites = r.list("sites");
-    r.require(!sites.empty(), "sites", "must name at least one site file");
+    r.require(!sites.empty() && sites.size() <= protocol::members_limit, "sites",
+              fmt::format("must name 1 to {} site files", protocol::members_limit));
     for (auto const& site : sites) {
         auto const* name = site.as_text();
         bool const good = name != nullptr && !name->empty();
@@ -202,24 +189,17 @@ NamedFiles read_names(json::ObjectReader& r, std::filesystem::path const& file)
     return named;
 }
 
-// Returns whether the file states the length of the optimizer's schedules.
-bool read_sections(json::ObjectReader& r, Run& run)
+void read_sections(json::ObjectReader& r, Run& run)
 {
     using Reader = json::ObjectReader;
-    bool schedule_stated = false;
     r.object("data", [&](Reader& o) {
         run.data.folder = read_path(o, run.file, "folder");
-        run.data.epochs = read_integer(o, "epochs", run.data.epochs, 1, max_epochs);
+        run.data.epochs = read_integer(o, "epochs", run.data.epochs, 1, protocol::max_epochs);
     });
     r.object(
         "training", [&](Reader& o) { run.training = read_training(o); }, false);
     r.object(
-        "optimizer",
-        [&](Reader& o) {
-            run.optimizer = read_optimizer(o);
-            schedule_stated = o.any("schedule_tokens") != nullptr;
-        },
-        false);
+        "optimizer", [&](Reader& o) { run.optimizer = read_optimizer(o); }, false);
     r.object(
         "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
     r.object(
@@ -230,7 +210,6 @@ bool read_sections(json::ObjectReader& r, Run& run)
             read_integer(o, "warn_behind_models", bounds.behind_models, 0, max_count);
     };
     r.object("held_out", read_held_out, false);
-    return schedule_stated;
 }
 
 Result<void> read_named(NamedFiles const& named, Run& run)
@@ -246,19 +225,17 @@ Result<void> read_named(NamedFiles const& named, Run& run)
     return {};
 }
 
-// Computes the token budget, which may depend on the model's size, and what follows from it.
-Result<void> derive_budget(Run& run, bool schedule_stated)
+// Computes a token budget that depends on the model's size.
+Result<void> derive_budget(Run& run)
 {
     auto& training = run.training;
-    if (training.tokens_per_parameter) {
-        double const tokens =
-            std::ceil(*training.tokens_per_parameter * static_cast<double>(run.model.parameters()));
-        if (tokens > static_cast<double>(max_budget))
-            return fail(ExitCode::config, run.file.string() + ": training.tokens_per_parameter",
-                        "must give less than 2^53 tokens", "choose a smaller number");
-        training.budget = Tokens{static_cast<std::int64_t>(tokens)};
-    }
-    if (training.budget && !schedule_stated) run.optimizer.schedule = *training.budget;
+    if (!training.tokens_per_parameter) return {};
+    double const tokens =
+        std::ceil(*training.tokens_per_parameter * static_cast<double>(run.model.parameters()));
+    if (tokens > static_cast<double>(max_integer))
+        return fail(ExitCode::config, run.file.string() + ": training.tokens_per_parameter",
+                    "must give less than 2^53 tokens", "choose a smaller number");
+    training.budget = Tokens{static_cast<std::int64_t>(tokens)};
     return {};
 }
 
@@ -344,14 +321,25 @@ Result<Run> read_run(std::filesystem::path const& file)
     run.hold_folders = read_hold_folders(r, run.file);
     run.seed = read_integer(r, "seed", run.seed, 0);
     run.reference_site = {r.text("reference_site", "")};
-    bool const schedule_stated = read_sections(r, run);
+    read_sections(r, run);
     auto const named = read_names(r, run.file);
     if (auto error = r.finish()) return tl::unexpected(*error);
     if (auto read = read_named(named, run); !read) return tl::unexpected(read.error());
-    if (auto derived = derive_budget(run, schedule_stated); !derived)
-        return tl::unexpected(derived.error());
+    if (auto derived = derive_budget(run); !derived) return tl::unexpected(derived.error());
     if (auto error = contradiction(run)) return tl::unexpected(*error);
     return run;
+}
+
+std::optional<std::string> zero_rate_warning(Run const& run, std::optional<Tokens> end)
+{
+    auto const& o = run.optimizer;
+    bool const falls_to_zero = o.final_lr == 0 && o.warmdown > 0;
+    if (!o.schedule || !end || *o.schedule >= *end || !falls_to_zero) return std::nullopt;
+    return fmt::format(
+        "optimizer.schedule_tokens is {}, but the run ends after {} tokens: the last {} tokens "
+        "train at a learning rate of 0 and change nothing; leave schedule_tokens out, or set "
+        "optimizer.final_lr",
+        o.schedule->value, end->value, (*end - *o.schedule).value);
 }
 
 }  // namespace curtail::config

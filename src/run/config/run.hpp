@@ -10,7 +10,7 @@
 
 #include "base/core/ids.hpp"
 #include "base/core/result.hpp"
-#include "protocol/records/params.hpp"
+#include "protocol/records/record.hpp"
 #include "run/config/model.hpp"
 #include "run/config/site.hpp"
 
@@ -60,14 +60,11 @@ struct TrainingSettings {
     std::optional<double> tokens_per_parameter{};
 };
 
-/// The greatest number of passes over the text: with it, a text may have 2^50 tokens.
-inline constexpr std::int64_t max_epochs = std::int64_t{1} << 13;
-
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
 struct OptimizerSettings {
-    /// Length of the schedules of learning rate and weight decay. If the file does not state it,
-    /// this is the token budget, if there is one.
-    Tokens schedule{12'270'000'000};
+    /// Length of the schedules of learning rate and weight decay. Empty: they end with the run
+    /// (protocol::RunSpec::schedule()).
+    std::optional<Tokens> schedule{};
     std::optional<double> lr_scale;  ///< empty: sqrt(batch_tokens / 2^19)
     /// Initial weight decay of Muon for a model of 12 layers. For other models, the optimizer
     /// multiplies it by (12 / layers)^2.
@@ -153,5 +150,11 @@ struct Run {
 /// for an unknown key, the message suggests the nearest known key. Fails with `no_input` if a file
 /// is missing.
 [[nodiscard]] Result<Run> read_run(std::filesystem::path const& file);
+
+/// Returns a warning if the last part of a run would change nothing, because the learning rates are
+/// 0 there: the schedule is shorter than the run, which is complete after `end` tokens. Empty: it
+/// is not, or `end` is not known.
+[[nodiscard]] std::optional<std::string> zero_rate_warning(Run const& run,
+                                                           std::optional<Tokens> end);
 
 }  // namespace curtail::config

@@ -14,17 +14,17 @@ json::Object model_of(Model const& m)
             {"kv_heads", m.kv_heads}, {"sequence", m.sequence}, {"vocabulary", m.vocabulary}};
 }
 
-json::Object optimizer_of(Run const& run)
+protocol::InnerOptimizer optimizer_of(Run const& run)
 {
     auto const& o = run.optimizer;
     double const rule = std::sqrt(ratio(run.training.batch_tokens, Tokens{1 << 19}));
-    return {{"batch_tokens", run.training.batch_tokens.value},
-            {"schedule_tokens", o.schedule.value},
-            {"lr_scale", protocol::exact(o.lr_scale.value_or(rule))},
-            {"weight_decay", protocol::exact(o.weight_decay)},
-            {"warmdown", protocol::exact(o.warmdown)},
-            {"final_lr", protocol::exact(o.final_lr)},
-            {"muon_precision", o.muon_bfloat16 ? "bfloat16" : "float32"}};
+    return {.batch_tokens = run.training.batch_tokens,
+            .schedule = o.schedule,
+            .lr_scale = o.lr_scale.value_or(rule),
+            .weight_decay = o.weight_decay,
+            .warmdown = o.warmdown,
+            .final_lr = o.final_lr,
+            .muon_bfloat16 = o.muon_bfloat16};
 }
 
 }  // namespace
@@ -58,9 +58,7 @@ std::optional<std::int64_t> parameters_of(protocol::RunSpec const& spec)
                       at("kv_heads"),
                       at("sequence"),
                       at("vocabulary")};
-    bool const usable = model.layers > 0 && model.width > 0 && model.heads > 0 &&
-                        model.kv_heads > 0 && model.sequence > 0 && model.vocabulary > 0;
-    if (!usable || json::canonical(model_of(model)) != json::canonical(spec.model))
+    if (broken_rule(model) || json::canonical(model_of(model)) != json::canonical(spec.model))
         return std::nullopt;
     return model.parameters();
 }
@@ -81,7 +79,7 @@ std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch)
                     "tokens",
                     budget.value, (blocks * block).value, run.data.epochs, blocks_per_epoch,
                     block.value),
-        epochs <= max_epochs
+        epochs <= protocol::max_epochs
             ? fmt::format("raise data.epochs to {}, prepare more text, or lower the budget", epochs)
             : "prepare more text, or lower the budget"};
 }

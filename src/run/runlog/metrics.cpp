@@ -50,7 +50,7 @@ std::optional<StepMetrics> parse_line(std::string_view text)
     metrics.progress = {line.integer("progress_tokens")};
     metrics.loss = line.number_or_null("loss");
     metrics.duration = FractionalSeconds(line.number("step_s"));
-    metrics.lr_scale = object->number_at("lr_scale").value_or(0);
+    metrics.lr_scale = object->number_at("lr_scale").value_or(1);
     if (auto const seconds = object->number_at("monotonic_s"))
         metrics.monotonic = MonoTime{std::chrono::round<Millis>(FractionalSeconds(*seconds))};
     if (auto const joules = object->number_at("energy_j"); joules && std::isfinite(*joules))

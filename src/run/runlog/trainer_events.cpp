@@ -86,6 +86,16 @@ Event to_event(HighLoss const& high, Time now, std::string site)
             {{"loss", high.loss}, {"uniform_loss", high.uniform_loss}, {"steps", high.steps}}};
 }
 
+Event to_event(ZeroRate const& zero, Time now, std::string site)
+{
+    return {now,
+            "zero-rate",
+            std::move(site),
+            {{"step", zero.step},
+             {"progress_tokens", zero.progress.value},
+             {"end_tokens", zero.end.value}}};
+}
+
 Event to_event(StepSkipped const& skipped, Time now, std::string site)
 {
     return {

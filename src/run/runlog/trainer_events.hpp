@@ -77,6 +77,14 @@ struct HighLoss {
 };
 [[nodiscard]] Event to_event(HighLoss const& high, Time now, std::string site);
 
+/// An event: the first step of a trainer with a learning rate of 0, which changes nothing.
+struct ZeroRate {
+    std::int64_t step{0};  ///< as StepMetrics::step
+    Tokens progress;       ///< as StepMetrics::progress
+    Tokens end;            ///< tokens after which the run is complete
+};
+[[nodiscard]] Event to_event(ZeroRate const& zero, Time now, std::string site);
+
 /// An event: the loss or a gradient of a step was not finite, so the trainer skipped the step.
 struct StepSkipped {
     std::int64_t step{0};  ///< as StepMetrics::step

@@ -86,7 +86,7 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
 {
 }
 
-Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
+Result<BegunStep> Engine::step(protocol::Ranges const& blocks, optim::RunProgress progress,
                                std::function<bool()> const& stop_here)
 {
     timer_.begin_step();

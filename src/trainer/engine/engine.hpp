@@ -28,9 +28,9 @@ struct BegunStep {
 
 /// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
-    protocol::Ranges blocks{};  ///< as in BegunStep
-    Tokens progress{};          ///< as given to Engine::step()
-    double loss{};              ///< nats per token, mean over these blocks
+    protocol::Ranges blocks{};      ///< as in BegunStep
+    optim::RunProgress progress{};  ///< as given to Engine::step()
+    double loss{};                  ///< nats per token, mean over these blocks
     /// Whether the loss and all gradients are finite. If not, the step is skipped: weights and
     /// optimizer are unchanged.
     bool finite{};
@@ -94,8 +94,7 @@ class Engine {
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
            model::Parameters weights, EngineOptions options = {});
 
-    /// Makes one optimizer step on all rows of `blocks`. `progress` is the number of tokens that
-    /// the weights were trained on before the step. This number determines the scheduled rates
+    /// Makes one optimizer step on all rows of `blocks`. `progress` determines the scheduled rates
     /// (trainer/model/optim/schedule.hpp). A step with fewer blocks than blocks_per_step()
     /// multiplies the learning rates by its share of the blocks. The gradients are those of the
     /// mean loss over the whole batch, for any number of ranks. See take_outcome() for the result.
@@ -109,7 +108,8 @@ class Engine {
     /// this step on. See also EngineOptions::try_update. If that does not help, or if a rank cannot
     /// read its data, all ranks return its error and leave the weights unchanged. If the loss or a
     /// gradient is not finite, all ranks leave the weights and the optimizer's state unchanged.
-    [[nodiscard]] Result<BegunStep> step(protocol::Ranges const& blocks, Tokens progress,
+    [[nodiscard]] Result<BegunStep> step(protocol::Ranges const& blocks,
+                                         optim::RunProgress progress,
                                          std::function<bool()> const& stop_here);
     /// Returns the outcome of the earliest step that this function has not yet returned. Returns an
     /// empty optional if it is not known (EngineOptions::unknown_outcomes).

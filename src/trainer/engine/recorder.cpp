@@ -19,7 +19,7 @@ Recorder::Recorder(std::filesystem::path folder, std::string site, std::string j
 {
 }
 
-void Recorder::step(StepMetrics m)
+void Recorder::step(StepMetrics m, Tokens end)
 {
     {
         std::lock_guard const one_at_a_time(lock_);
@@ -27,7 +27,8 @@ void Recorder::step(StepMetrics m)
     }
     check(runlog::append_metrics(folder_ / "metrics.jsonl", m));
     if (loss_watch_ && loss_watch_->add(m.loss)) warn_of_high_loss(m.loss);
-    if (watcher_) watcher_(m);
+    if (m.lr_scale == 0 && !std::exchange(warned_of_zero_rate_, true)) warn_of_zero_rate(m, end);
+    if (watcher_) watcher_(m, end);
 }
 
 void Recorder::event(std::string const& type, json::Object details)
@@ -88,6 +89,16 @@ void Recorder::warn_of_high_loss(std::optional<double> loss)
         "model learns nothing; check the data, or start a new run with a lower optimizer.lr_scale",
         loss_watch_->uniform_loss(), LossWatch::reported_steps,
         loss ? fmt::format("{:.3f}", *loss) : "not finite"));
+}
+
+void Recorder::warn_of_zero_rate(StepMetrics const& step, Tokens end)
+{
+    event(runlog::ZeroRate{step.step, step.progress, end});
+    log_.warning(fmt::format(
+        "the learning rate is 0 from token {} on, and the run ends after {} tokens: these steps "
+        "change no weight; stop the run, and continue it with `curtail-store fork` and a longer "
+        "optimizer.schedule_tokens",
+        step.progress.value, end.value));
 }
 
 void Recorder::check(Result<void> const& written)

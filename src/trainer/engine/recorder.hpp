@@ -26,9 +26,9 @@ using runlog::StepMetrics;
     return std::isfinite(loss) ? std::optional(loss) : std::nullopt;
 }
 
-/// Called after every step, for example to display the step. Runs in the training loop, so it must
-/// return quickly.
-using StepWatcher = std::function<void(StepMetrics const&)>;
+/// Called after every step, for example to display the step. `end`: tokens after which the training
+/// ends. Runs in the training loop, so it must return quickly.
+using StepWatcher = std::function<void(StepMetrics const& step, Tokens end)>;
 
 /// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json` in `folder`. The training loop
 /// calls step(), the background thread calls status() and payloads_read(). Both may call event()
@@ -41,9 +41,10 @@ class Recorder {
   public:
     Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
              StepWatcher watcher = {}, std::optional<LossWatch> loss_watch = {});
-    /// Writes the metrics of a step. If the loss watch reports a high loss, also writes an event
-    /// and logs a warning.
-    void step(StepMetrics metrics);
+    /// Writes the metrics of a step of a run that is complete after `end` tokens. If the loss watch
+    /// reports a high loss, also writes an event and logs a warning; the same for the first step
+    /// with a learning rate of 0.
+    void step(StepMetrics metrics, Tokens end);
     void event(std::string const& type, json::Object details);
     /// Writes one of the events in run/runlog/trainer_events.hpp.
     template <class TrainerEvent>
@@ -67,6 +68,7 @@ class Recorder {
     void change_state(std::string const& state);
     void check(Result<void> const& written);
     void warn_of_high_loss(std::optional<double> loss);
+    void warn_of_zero_rate(StepMetrics const& step, Tokens end);
     std::filesystem::path folder_;
     runlog::EventLog events_;
     std::string site_;
@@ -77,6 +79,7 @@ class Recorder {
     std::optional<runlog::PayloadsRead> payloads_read_;  ///< since the last step
     StepWatcher watcher_;
     std::optional<LossWatch> loss_watch_;
+    bool warned_of_zero_rate_{false};
     MonoTime status_due_{};
     std::atomic<bool> complained_{false};  ///< a failed write was logged
 };

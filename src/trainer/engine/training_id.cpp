@@ -5,7 +5,6 @@
 
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/names.hpp"
-#include "run/config/run_spec.hpp"
 
 namespace curtail::trainer {
 
@@ -37,14 +36,15 @@ Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& stor
     }
 }
 
-std::string training_id_alone(config::Run const& run, Digest const& manifest)
+std::string training_id_alone(protocol::RunSpec const& spec)
 {
-    auto const spec = config::make_run_spec(run, manifest, 0, {});
+    auto optimizer = spec.optimizer;
+    optimizer.schedule = spec.schedule();
     return "alone " +
-           sha256(json::canonical(json::Object{{"manifest", manifest.hex()},
+           sha256(json::canonical(json::Object{{"manifest", spec.manifest.hex()},
                                                {"seed", spec.seed},
                                                {"model", spec.model},
-                                               {"optimizer", spec.optimizer},
+                                               {"optimizer", protocol::to_json(optimizer)},
                                                {"block_tokens", spec.params.block_tokens.value}}))
                .hex();
 }

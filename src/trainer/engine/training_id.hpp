@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/core/digest.hpp"
-#include "run/config/run.hpp"
+#include "protocol/records/record.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::trainer {
@@ -26,8 +26,7 @@ namespace curtail::trainer {
 
 /// Returns `alone <digest>` for a training without a store. `<digest>` is the digest of everything
 /// that determines the weights: data, seed, model, optimizer, and the sizes of blocks and batches.
-/// `manifest` is the digest of the data's manifest.json.
-[[nodiscard]] std::string training_id_alone(config::Run const& run, Digest const& manifest);
+[[nodiscard]] std::string training_id_alone(protocol::RunSpec const& spec);
 /// Returns true if training_id_alone() made `training_id`.
 [[nodiscard]] bool is_alone(std::string const& training_id);
 

@@ -11,10 +11,12 @@ namespace {
 
 class AloneLoop {
   public:
-    AloneLoop(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks)
+    AloneLoop(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks,
+              Tokens end)
         : ranks_(ranks),
           context_(context),
           stream_blocks_(stream_blocks),
+          end_(end),
           position_(context.start),
           begun_{context.start.steps, context.start.tokens},
           snapshots_(ranks, context, nullptr)
@@ -46,7 +48,7 @@ class AloneLoop {
     Result<void> train_step(protocol::Ranges const& blocks)
     {
         context_.recorder.state(energy::PowerState::training);
-        auto const begun = ranks_.step(blocks, begun_.tokens);
+        auto const begun = ranks_.step(blocks, {begun_.tokens, end_});
         if (!begun) {
             if (auto saved = save(); !saved) snapshots_.report(saved.error());
             return tl::unexpected(begun.error());
@@ -106,6 +108,7 @@ class AloneLoop {
     SiteRanks& ranks_;
     LeaderContext const& context_;
     std::int64_t stream_blocks_;
+    Tokens end_;
     Position position_;  // after the steps with known outcomes
     struct PendingStep {
         std::int64_t steps;
@@ -117,9 +120,10 @@ class AloneLoop {
 
 }  // namespace
 
-Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks)
+Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks,
+                         Tokens end)
 {
-    return AloneLoop(ranks, context, stream_blocks).run();
+    return AloneLoop(ranks, context, stream_blocks, end).run();
 }
 
 }  // namespace curtail::trainer

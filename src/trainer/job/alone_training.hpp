@@ -11,9 +11,9 @@ namespace curtail::trainer {
 /// too.
 ///
 /// Saves a snapshot after the last step. If the loss of a step is not finite, fails with `data` and
-/// saves no snapshot of this step. `stream_blocks` is the number of blocks in the stream. Only the
-/// leader calls this function.
+/// saves no snapshot of this step. `stream_blocks` is the number of blocks in the stream, and
+/// `end` the number of tokens (protocol::RunSpec::end()). Only the leader calls this function.
 [[nodiscard]] Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context,
-                                       std::int64_t stream_blocks);
+                                       std::int64_t stream_blocks, Tokens end);
 
 }  // namespace curtail::trainer

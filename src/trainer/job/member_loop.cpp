@@ -93,9 +93,8 @@ void MemberLoop::train_step()
     context_.permission.check();
     if (ranks_.stop().raised()) return;
     set_state(energy::PowerState::training);
-    Tokens const progress =
-        queue_.tokens_before() + queue_.since_cut() * context_.run.rounds.block_tokens;
-    auto const begun = ranks_.step(blocks, progress);
+    auto const own = queue_.since_cut() * context_.run.rounds.block_tokens;
+    auto const begun = ranks_.step(blocks, {queue_.tokens_before() + own, queue_.end()});
     if (!begun) return give_up(begun.error());
     if (begun->stop_requested) ranks_.stop().request(StopCause::other_rank);
     queue_.begin_step(begun->blocks);

@@ -119,7 +119,6 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
         context.permission.check();
         return stop_deadline(ranks.stop(), context.stop_times, StopPoint::process_ends);
     };
-    parts.direct_time = spec.params.gather_time;
     RoundThread thread(std::move(site), std::move(parts),
                        {exit_by, context.site.launch.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});

@@ -5,8 +5,7 @@
 
 #include "base/core/build_info.hpp"
 #include "base/core/text.hpp"
-#include "protocol/chain/run_objects.hpp"
-#include "protocol/records/names.hpp"
+#include "protocol/chain/chain.hpp"
 #include "run/config/run_spec.hpp"
 #include "run/config/trusted.hpp"
 #include "storage/store/object_store.hpp"
@@ -49,15 +48,13 @@ Error with_stored_budget(Error error, config::Run const& run, config::Site const
 {
     auto const store = store::open_store(run.store_for(site));
     if (!store) return error;
-    auto const record = chain::RunObjects(**store, run.run).record(protocol::run_name);
-    if (!record || !*record) return error;
-    auto const stored = protocol::decode_run(**record);
-    if (!stored || stored->budget == run.training.budget) return error;
-    error.remedy =
-        "the run has begun with " +
-        (stored->budget ? "a budget of " + std::to_string(stored->budget->value) + " tokens"
-                        : std::string("no budget")) +
-        " (run.json in its store): restore it, or begin another run";
+    auto const tip = chain::newest_commit(chain::RunObjects(**store, run.run));
+    if (!tip || !*tip || (*tip)->terms.budget == run.training.budget) return error;
+    auto const& budget = (*tip)->terms.budget;
+    error.remedy = "the run has " +
+                   (budget ? "a budget of " + std::to_string(budget->value) + " tokens"
+                           : std::string("no budget")) +
+                   " by its terms: state the same, or begin another run";
     return error;
 }
 

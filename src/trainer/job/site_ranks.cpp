@@ -22,7 +22,7 @@ void SiteRanks::heartbeat()
     if (monotonic_now() - last_command_ >= Seconds{1}) send({CommandType::heartbeat, 0});
 }
 
-Result<BegunStep> SiteRanks::step(protocol::Ranges const& blocks, Tokens progress)
+Result<BegunStep> SiteRanks::step(protocol::Ranges const& blocks, optim::RunProgress progress)
 {
     auto const began = std::chrono::steady_clock::now();
     send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress});
@@ -55,7 +55,8 @@ std::optional<StepOutcome> SiteRanks::take_outcome()
     return outcome;
 }
 
-Result<BegunStep> SiteRanks::step_on_all(std::vector<protocol::BlockRange> ranges, Tokens progress)
+Result<BegunStep> SiteRanks::step_on_all(std::vector<protocol::BlockRange> ranges,
+                                         optim::RunProgress progress)
 {
     collectives_.broadcast(std::as_writable_bytes(std::span(ranges)), 0);
     protocol::Ranges blocks;

@@ -31,7 +31,8 @@ class SiteRanks {
     /// waits for the end of the step and for the rest of this time. The pause ends within 20 ms of
     /// a stop request to the leader. The followers wait for the next command meanwhile, and the
     /// leader calls heartbeat().
-    [[nodiscard]] Result<BegunStep> step(protocol::Ranges const& blocks, Tokens progress);
+    [[nodiscard]] Result<BegunStep> step(protocol::Ranges const& blocks,
+                                         optim::RunProgress progress);
     /// As Engine::take_outcome(). The duration includes the pause.
     [[nodiscard]] std::optional<StepOutcome> take_outcome();
     // These operations are those of RankWork, on all ranks.
@@ -81,14 +82,15 @@ class SiteRanks {
                               ///< for `adopt` and `forget`: number of dropped cuts; for
                               ///< `begin_snapshot` and `restore`: number of the snapshot; for
                               ///< `snapshot_result`: limit in milliseconds
-        Tokens progress{};    ///< for `step`: number of tokens trained before this step
-        bool flag{};          ///< for `adopt`: there was work since the last cut; for `cut`:
-                              ///< with the anchor
+        optim::RunProgress progress{};  ///< for `step`
+        bool flag{};  ///< for `adopt`: there was work since the last cut; for `cut`:
+                      ///< with the anchor
     };
     void send(Command command);
     void carry_out(Command command);
     void pause(std::chrono::steady_clock::time_point began);
-    Result<BegunStep> step_on_all(std::vector<protocol::BlockRange> ranges, Tokens progress);
+    Result<BegunStep> step_on_all(std::vector<protocol::BlockRange> ranges,
+                                  optim::RunProgress progress);
     [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
 
     Engine& engine_;

@@ -41,10 +41,11 @@ protocol::RunSpec spec_of(SiteInputs const& inputs)
 
 Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
 {
-    context.training_id = training_id_alone(inputs.run, inputs.manifest);
+    auto const spec = spec_of(inputs);
+    context.training_id = training_id_alone(spec);
     if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
     context.start_timer.end("resume");
-    return train_alone(ranks, context, spec_of(inputs).stream_blocks());
+    return train_alone(ranks, context, spec.stream_blocks(), spec.end());
 }
 
 Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs,
@@ -105,13 +106,12 @@ StopTimes stop_times(TrainOptions const& options, SiteInputs const& inputs)
 // Calls the watcher with the tokens after which the training ends.
 StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 {
-    if (!options.watcher) return {};
     auto const& training = inputs.run.training;
-    Tokens target = spec_of(inputs).stream_blocks() * inputs.run.rounds.block_tokens;
     auto const steps = training.steps_without_store;
-    if (options.alone && steps > 0 && steps < target / training.batch_tokens)
-        target = steps * training.batch_tokens;
-    return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
+    if (!options.watcher || !options.alone || steps == 0) return options.watcher;
+    return [watch = options.watcher, training, steps](StepMetrics const& step, Tokens end) {
+        watch(step, steps < end / training.batch_tokens ? steps * training.batch_tokens : end);
+    };
 }
 
 // What the leader measures and learns from the start on.
@@ -146,6 +146,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     remove_leftovers(folder);
     Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
                       LossWatch(inputs.run.model.vocabulary));
+    if (auto const warning = config::zero_rate_warning(inputs.run, spec_of(inputs).end()))
+        log.warning(*warning);
     recorder.state(energy::PowerState::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
     recorder.event(configuration_of(inputs.run, options.site));

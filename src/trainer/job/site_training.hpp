@@ -24,10 +24,7 @@ struct TrainOptions {
     bool alone{false};            ///< train without a store
     int threads{1};               ///< CPU threads of this rank
     comm::PlaceOnNode on_node{};  ///< this rank's place on its node
-    /// Called on the leader after each step, for example to display it. `target` is the number of
-    /// tokens after which the training ends. Runs in the training loop, so it must return
-    /// quickly.
-    std::function<void(StepMetrics const& step, Tokens target)> watcher{};
+    StepWatcher watcher{};        ///< called on the leader
     permission::Requirement requirement{
         permission::Requirement::if_served};  ///< see PermissionGuard
     std::optional<Millis> kill_wait{};        ///< see StopTimes

@@ -31,7 +31,7 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
             .step = place.step,
             .round = place.round,
             .tokens = trained_tokens(outcome),
-            .progress = outcome.progress,
+            .progress = outcome.progress.tokens,
             .loss = if_finite(outcome.loss),
             .lr_scale = outcome.lr_factor,
             .duration = outcome.duration,
@@ -55,7 +55,7 @@ void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
         context.recorder.event(runlog::FirstStep{place.round, context.start_timer.to_json()});
         context.log.info("first step after " + context.start_timer.to_text());
     }
-    context.recorder.step(metrics_of(outcome, place, ranks, context));
+    context.recorder.step(metrics_of(outcome, place, ranks, context), outcome.progress.end);
     for (auto const rows : outcome.new_shapes)
         context.log.info("a step computed a micro-batch of " + std::to_string(rows) +
                          (rows == 1 ? " row" : " rows") + " for the first time");

@@ -49,6 +49,8 @@ class BlockQueue {
     [[nodiscard]] std::int64_t since_cut() const { return since_cut_; }
     /// As protocol::Train::tokens_before. Must not be paused.
     [[nodiscard]] Tokens tokens_before() const { return train_->tokens_before; }
+    /// As protocol::Train::end. Must not be paused.
+    [[nodiscard]] Tokens end() const { return train_->end; }
 
   private:
     std::optional<protocol::Train> train_;

@@ -53,8 +53,6 @@ class RoundExecutor {
         std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
         /// The direct way to other sites. Null: there is none.
         std::shared_ptr<DirectPayloads> direct{};
-        /// How long one merge may use the direct way.
-        Millis direct_time{30'000};
         /// Send IdentifyTraining once the first commit could be read.
         bool identify{false};
         /// Has the logs published. Empty: nobody publishes them.
@@ -79,6 +77,8 @@ class RoundExecutor {
     void cancel() { operations_.cancel(); }
     /// Says who the members of the run are, once this process is one.
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
+    /// Says how long one merge may use the direct way.
+    void set_direct_time(Millis time) { direct_time_ = time; }
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
     /// anchor of a cut, because the protocol may later ask to store them.
     [[nodiscard]] protocol::Input translate(LoopEvent event);
@@ -141,6 +141,7 @@ class RoundExecutor {
     void start(protocol::Op op, Millis limit, OperationTable::Work const& work);
 
     Parts parts_;
+    Millis direct_time_{protocol::Params{}.gather_time};
     protocol::JournalHeads told_;  ///< what the protocol knows of the journal
     Records records_;
     PayloadTransport transport_;

@@ -85,8 +85,8 @@ void RoundExecutor::act(protocol::Merge const& merge)
 {
     if (parts_.publish_logs) parts_.publish_logs();
     to_keep_.clear();
-    auto const work = [this, merges = merges_, merge, direct = parts_.direct_time](
-                          CallLimits const& call) -> OperationTable::Finish {
+    auto const work = [this, merges = merges_, merge,
+                       direct = direct_time_](CallLimits const& call) -> OperationTable::Finish {
         MergeWork::Byproducts byproducts;
         auto const answer =
             merges.direct_until(monotonic_now() + direct).merge(merge, byproducts, call);
@@ -109,8 +109,7 @@ void RoundExecutor::act(protocol::Merge const& merge)
 void RoundExecutor::act(protocol::Restore const& restore)
 {
     auto const work = [this, merges = merges_, restore, kept = parts_.kept,
-                       direct =
-                           parts_.direct_time](CallLimits const& call) -> OperationTable::Finish {
+                       direct = direct_time_](CallLimits const& call) -> OperationTable::Finish {
         std::vector<std::string> warnings;
         auto const answer = merges.direct_until(monotonic_now() + direct)
                                 .restore(restore, kept.get(), warnings, call);
@@ -129,7 +128,7 @@ void RoundExecutor::act(protocol::Restore const& restore)
 void RoundExecutor::fetch(protocol::Op op, protocol::PartRef const& part,
                           std::function<void(Values)> use)
 {
-    auto const work = [this, op, part, transport = transport_, direct = parts_.direct_time,
+    auto const work = [this, op, part, transport = transport_, direct = direct_time_,
                        use = std::move(use)](CallLimits const& call) -> OperationTable::Finish {
         auto const limited = transport.direct_until(monotonic_now() + direct);
         return [this, op, part, use, values = limited.get(part, call)]() -> Answer {

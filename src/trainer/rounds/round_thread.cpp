@@ -104,6 +104,7 @@ void RoundThread::publish_status()
 {
     auto const status = site_.status();
     if (status.member) executor_.set_members(*status.member, status.members);
+    if (auto const& tip = site_.tip()) executor_.set_direct_time(tip->terms.params.gather_time);
     recorder_.status({{"state", protocol::to_text(status.state)},
                       {"waiting_for", status.waiting_for},
                       {"member", status.member ? json::Value(status.member->value) : json::Value()},

@@ -85,27 +85,30 @@ runlog::StepMetrics step(double at_s, double duration_s, std::int64_t tokens, st
 
 TEST(TrainerProgress, CountsTheMergedWorkOfOtherSites)
 {
-    TrainerProgress progress({10'000});
+    TrainerProgress progress;
+    Tokens const target{10'000};
     EXPECT_FALSE(progress.now().speed);
-    progress.add(step(10, 10, 100, 500));
+    progress.add(step(10, 10, 100, 500), target);
     EXPECT_EQ(progress.now().done, Tokens{600});
     EXPECT_DOUBLE_EQ(progress.now().speed.value().tokens_per_s, 10) << "not the 500 from before";
-    progress.add(step(20, 10, 100, 600));
-    progress.add(step(60, 10, 100, 1'000));  // after a merge with 300 tokens of another site
+    progress.add(step(20, 10, 100, 600), target);
+    progress.add(step(60, 10, 100, 1'000),
+                 target);  // after a merge with 300 tokens of another site
     EXPECT_EQ(progress.now().done, Tokens{1'100});
     EXPECT_DOUBLE_EQ(progress.now().speed.value().tokens_per_s, 20);
     EXPECT_DOUBLE_EQ(progress.now().training_left().value().count(), 445);
-    progress.add(step(70, 10, 100, 600));  // discarded work
+    progress.add(step(70, 10, 100, 600), target);  // discarded work
     EXPECT_DOUBLE_EQ(progress.now().speed.value().tokens_per_s, 15);
 }
 
 TEST(TrainerProgress, ForgetsWhatIsOlderThanAnHourOfTraining)
 {
-    TrainerProgress progress({1'000'000});
+    TrainerProgress progress;
+    Tokens const target{1'000'000};
     std::int64_t done = 0;
-    for (int i = 0; i < 20'000; ++i, done += 10) progress.add(step(0.5 * i, 0.5, 10, done));
+    for (int i = 0; i < 20'000; ++i, done += 10) progress.add(step(0.5 * i, 0.5, 10, done), target);
     EXPECT_DOUBLE_EQ(progress.now().speed.value().tokens_per_s, 20);
-    for (int i = 0; i < 3'601; ++i, done += 5) progress.add(step(20'000 + i, 1, 5, done));
+    for (int i = 0; i < 3'601; ++i, done += 5) progress.add(step(20'000 + i, 1, 5, done), target);
     EXPECT_NEAR(progress.now().speed.value().tokens_per_s, 5, 0.02);
 }
 

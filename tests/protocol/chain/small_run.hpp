@@ -56,7 +56,6 @@ class SmallRun {
         spec_.model = {{"layers", 2}};
         spec_.manifest = sha256("manifest");
         spec_.blocks_per_epoch = blocks;
-        spec_.optimizer = {{"lr", protocol::exact(0.5)}};
         spec_.tensors = {"wte", "head"};
         spec_.sites = {{"A"}, {"B"}};
         spec_.outer.type = protocol::Outer::Type::nesterov;
@@ -114,10 +113,12 @@ class SmallRun {
         a.run = spec_.run;
         a.number = 1;
         a.previous = protocol::encode(spec_).sha256;
-        a.terms = tip().terms;
-        a.terms.params.max_staleness = 3;
-        a.terms.params.grant_quantum = 4;
-        a.terms.outer.mu = 0.5;
+        auto terms = tip().terms;
+        terms.params.max_staleness = 3;
+        terms.params.grant_quantum = 4;
+        terms.outer.mu = 0.5;
+        a.base = {tip().number, {}};
+        a.changes = protocol::changes(tip().terms, terms);
         auto const encoded = protocol::encode(a);
         put(protocol::amendment_name(1), encoded.bytes);
         protocol::Intents intents;

@@ -2,7 +2,9 @@
 #include "protocol/records/record.hpp"
 
 #include <gmock/gmock.h>
+
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include "fixtures.hpp"
 #include "protocol/records/names.hpp"
@@ -104,8 +106,8 @@ Amendment an_amendment()
     a.run = {"test"};
     a.number = 3;
     a.previous = sha256("second");
-    a.terms = terms_of(small_run());
-    a.terms.budget = Tokens{320};
+    a.base = {{7}, sha256("commit 7")};
+    a.changes = {{"params.gather_time_ms", 3000, 2000}, {"sites.D", nullptr, true}};
     a.zero_momentum = true;
     a.reason = "a new owner joins";
     a.time = from_unix_ms(7);
@@ -188,7 +190,7 @@ std::string with_format(std::string const& bytes, int format)
 std::string with_damaged_format(EncodedRecord const& record)
 {
     auto bytes = record.bytes;
-    bytes.at(bytes.find("\"format\":3") + 9) = '2';
+    bytes.at(bytes.find("\"format\":4") + 9) = '2';
     return bytes;
 }
 
@@ -208,7 +210,7 @@ TEST(Record, WhoseFormatHasADamagedDigitIsDamaged)
 
 TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
 {
-    for (int const format : {1, 2, 4}) {
+    for (int const format : {1, 2, 3, 5}) {
         auto const in_format = [&](EncodedRecord const& record) {
             return with_format(record.bytes, format);
         };
@@ -221,7 +223,7 @@ TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
         for (auto const& error : {run.error(), commit.error(), contribution.error()}) {
             EXPECT_EQ(error.code, ExitCode::data);
             EXPECT_THAT(error.message(), HasSubstr("it has format " + std::to_string(format)));
-            EXPECT_THAT(error.message(), HasSubstr("reads format 3 only"));
+            EXPECT_THAT(error.message(), HasSubstr("reads format 4 only"));
             EXPECT_THAT(error.message(), HasSubstr("the version that started it"));
         }
     }
@@ -332,23 +334,89 @@ TEST(Record, ATokenBudgetOutsideTheDataIsRefused)
     }
 }
 
-TEST(Record, ADifferentScheduleIsExplainedByTheTokenBudget)
+// Whoever may write amendments/ could set these values.
+TEST(Record, NoAmendmentHasAValueThatARunFileRefuses)
 {
-    auto const plain = small_run();
-    auto stored = plain;
-    auto ours = plain;
+    auto const refused = [](std::string const& term, json::Value value) {
+        auto a = an_amendment();
+        a.changes = {{term, "former", std::move(value)}};
+        auto const read = decode_amendment(encode(a).bytes, amendment_name(3));
+        if (read) return std::string("accepted");
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        return read.error().message();
+    };
+    Params const params;
+    each_param(params, [&](ParamKey const& key, auto const&) {
+        auto const term = std::string("params.") + key.record;
+        for (auto const value : {key.least - 1, key.most + 1, std::int64_t{-1}})
+            EXPECT_THAT(refused(term, value), HasSubstr("amendments/3.json")) << term << value;
+        EXPECT_EQ(refused(term, key.least), "accepted") << term;
+        EXPECT_EQ(refused(term, key.most), "accepted") << term;
+        EXPECT_THAT(refused(term, "text"), HasSubstr(key.record));
+        EXPECT_THAT(refused(term, nullptr), HasSubstr(key.record));
+    });
+    for (double const eta : {0.0, -1.0, 10.1, std::nan(""), HUGE_VAL})
+        EXPECT_THAT(refused("outer.eta", exact(eta)), HasSubstr("outer.eta")) << eta;
+    for (double const mu : {1.0, -0.1, std::nan("")})
+        EXPECT_THAT(refused("outer.mu", exact(mu)), HasSubstr("outer.mu")) << mu;
+    EXPECT_THAT(refused("outer.kind", "other"), HasSubstr("outer.kind"));
+    for (std::int64_t const tokens : {std::int64_t{0}, std::int64_t{-1}, max_integer + 1})
+        EXPECT_THAT(refused("tokens", tokens), HasSubstr("tokens"));
+    EXPECT_THAT(refused("sites.D", false), HasSubstr("sites.D"));
+    EXPECT_THAT(refused("sites.a/b", true), HasSubstr("sites"));
+    EXPECT_THAT(refused("params.unknown", 1), HasSubstr("unknown"));
+    EXPECT_THAT(refused("params", 1), HasSubstr("params"));
+    EXPECT_THAT(refused("block_tokens", 1), HasSubstr("block_tokens"));
+}
+
+TEST(Record, NoRunHasAValueThatARunFileRefuses)
+{
+    auto const refused = [](auto const& change) {
+        auto run = small_run();
+        change(run);
+        return !decode_run(encode(run).bytes);
+    };
+    EXPECT_FALSE(refused([](RunSpec&) {}));
+    Params const params;
+    each_param(params, [&](ParamKey const& wanted, auto const&) {
+        for (auto const value : {wanted.least - 1, wanted.most + 1})
+            EXPECT_TRUE(refused([&](RunSpec& run) {
+                each_param(run.params, [&](ParamKey const& key, auto& field) {
+                    if (std::string_view(key.record) == wanted.record)
+                        field = std::decay_t<decltype(field)>{value};
+                });
+            })) << wanted.record
+                << value;
+    });
+    EXPECT_TRUE(refused([](RunSpec& run) { run.params.drop_after = Seconds{5}; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.sites.clear(); }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.seed = -1; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.epochs = max_epochs + 1; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.optimizer.schedule = Tokens{0}; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.optimizer.batch_tokens = Tokens{0}; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.optimizer.lr_scale = 0; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.optimizer.warmdown = 1.1; }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.optimizer.final_lr = std::nan(""); }));
+    EXPECT_TRUE(refused([](RunSpec& run) { run.outer.eta = 0; }));
+}
+
+TEST(Record, AScheduleThatFollowsTheBudgetIsNoDifference)
+{
+    auto stored = small_run();
+    auto ours = stored;
     stored.budget = Tokens{300};
     ours.budget = Tokens{200};
-    stored.optimizer.set("schedule_tokens", 300);
-    ours.optimizer.set("schedule_tokens", 200);
-    EXPECT_EQ(difference(stored, ours)->code, ExitCode::config);
+    EXPECT_FALSE(difference(stored, ours));
+    EXPECT_EQ(stored.schedule(), Tokens{300});
+    EXPECT_EQ(small_run(40).schedule(), Tokens{320}) << "without a budget, all epochs";
+    ours.optimizer.schedule = Tokens{300};
     EXPECT_THAT(difference(stored, ours)->message(),
-                HasSubstr("training.tokens is 300 in the store's run.json and 200 in this site's "
-                          "configuration"));
-    EXPECT_THAT(difference(stored, plain)->message(),
-                HasSubstr("training.tokens is 300 in the store's run.json and absent in"));
-    EXPECT_THAT(difference(plain, ours)->message(),
-                HasSubstr("training.tokens is absent in the store's run.json and 200 in"));
+                HasSubstr("optimizer.schedule_tokens is absent in the store's run.json and 300 in "
+                          "this site's configuration"));
+    ours = stored;
+    ours.optimizer.lr_scale = 0.5;
+    EXPECT_THAT(difference(stored, ours)->message(),
+                HasSubstr("optimizer.lr_scale is 1 in the store's run.json and 0.5 in"));
 }
 
 TEST(Record, ADifferentConfigurationIsReportedByItsKey)

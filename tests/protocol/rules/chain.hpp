@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/records/fixtures.hpp"
+#include "protocol/records/terms.hpp"
 #include "protocol/rules/check.hpp"
 #include "protocol/rules/next.hpp"
 
@@ -28,7 +29,7 @@ class Chain : public testing::Test {
     {
         auto run = small_run(40);
         run.params.round_time = Seconds{4};
-        run.params.skew = Millis{0};
+        run.params.skew = Millis{1};
         return run;
     }
     std::optional<Commit> try_next(std::vector<KnownContribution> known,
@@ -85,12 +86,13 @@ class Chain : public testing::Test {
         return f;
     }
     /// Takes in the amendment that follows the last one.
-    void amend(Terms terms, bool zero_momentum = false)
+    void amend(Terms const& terms, bool zero_momentum = false)
     {
         Amendment a;
         a.run = run.run;
         a.number = tip.amended ? tip.amended->number + 1 : 1;
-        a.terms = std::move(terms);
+        a.base = {tip.number, {}};
+        a.changes = changes(tip.terms, terms);
         a.zero_momentum = zero_momentum;
         Intents intents;
         intents.amend = NextAmendment{{a.number, encode(a).sha256}, a};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "protocol/records/fixtures.hpp"
+#include "protocol/records/terms.hpp"
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
@@ -21,12 +22,13 @@ class AmendedRun : public testing::Test {
         s.start(1);
         s.run_until(Seconds{20}, [] { return false; });
     }
-    void propose(Terms terms, std::string const& bytes = "")
+    void propose(Terms const& terms, std::string const& bytes = "")
     {
         Amendment a;
         a.run = run.run;
         a.previous = s.store().last_amendment();
-        a.terms = std::move(terms);
+        a.base = {tip().number, {}};
+        a.changes = changes(tip().terms, terms);
         s.store().create(amendment_name(1), bytes.empty() ? encode(a).bytes : bytes);
     }
     [[nodiscard]] Commit const& tip() { return s.store().chain().back(); }
@@ -42,6 +44,7 @@ TEST_F(AmendedRun, AllSitesUseTheNewTimes)
 {
     auto terms = tip().terms;
     terms.params.round_time = Seconds{6};
+    terms.params.drop_after = Seconds{12};
     propose(terms);
     ASSERT_TRUE(wait_for_amendment());
     s.run_until(s.now() + Seconds{10}, [] { return false; });
@@ -74,6 +77,20 @@ TEST_F(AmendedRun, ADamagedAmendmentIsVoid)
     ASSERT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return tip().amended.has_value(); }));
     EXPECT_EQ(tip().terms, terms);
     EXPECT_EQ(s.living_count(), 2U);
+}
+
+// Sites divide by `sweep_after`. Somebody has written the amendment by hand.
+TEST_F(AmendedRun, AnAbsurdAmendmentIsVoidAndNamed)
+{
+    auto const terms = tip().terms;
+    auto absurd = terms;
+    absurd.params.sweep_after = Millis{0};
+    propose(absurd);
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return tip().amended.has_value(); }));
+    EXPECT_EQ(tip().terms, terms);
+    s.run_until(s.now() + Seconds{10}, [] { return false; });
+    EXPECT_EQ(s.living_count(), 2U);
+    EXPECT_EQ(s.notes().count("amendment-void"), 1U);
 }
 
 TEST_F(AmendedRun, AStarterTakesTheAmendmentInBeforeItJoins)

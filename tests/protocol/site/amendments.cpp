@@ -116,6 +116,72 @@ TEST_F(Amendments, CanForgetTheMomentum)
     EXPECT_FALSE(tip.outer);
 }
 
+TEST_F(Amendments, ChangeOnlyWhatTheyState)
+{
+    auto const older = terms();
+    auto faster = older;
+    faster.params.gather_time = Seconds{1};
+    amend(faster);
+    auto fewer = older;
+    fewer.sites = {{"A"}, {"B"}};
+    Amendment late;
+    late.run = run.run;
+    late.number = 2;
+    late.base = {tip.number, {}};
+    late.changes = changes(older, fewer);
+    EXPECT_THAT(late.changes, ElementsAre(TermChange{"sites.C", true, {}}));
+    auto const after = amended(run, tip, late);
+    ASSERT_TRUE(after) << after.error();
+    EXPECT_EQ(after->params.gather_time, Seconds{1});
+    EXPECT_EQ(after->sites.size(), 2U);
+}
+
+TEST_F(Amendments, AreVoidIfTheyWereMadeOnOtherValues)
+{
+    auto const before = terms();
+    auto wanted = before;
+    wanted.params.gather_time = Seconds{1};
+    Amendment late;
+    late.run = run.run;
+    late.base = {tip.number, {}};
+    late.changes = changes(before, wanted);
+    EXPECT_TRUE(amended(run, tip, late));
+    wanted.params.gather_time = Seconds{2};
+    amend(wanted);
+    auto const after = amended(run, tip, late);
+    ASSERT_FALSE(after);
+    EXPECT_THAT(after.error(), HasSubstr("made when rounds.gather_time_s was"));
+    late.base.number = tip.number.next();
+    EXPECT_THAT(amended(run, tip, late).error(), HasSubstr("which does not exist"));
+}
+
+// A budget that changes while the learning rates fall would make them jump.
+TEST_F(Amendments, KeepTheBudgetOnceTheLearningRatesFall)
+{
+    run.optimizer.batch_tokens = run.params.block_tokens;
+    run.budget = tip.terms.budget = 20 * run.params.block_tokens;  // they fall after 12 blocks
+    admit("A");
+    go({contribution(a, 1, 1, {{0, 8}})});
+    auto longer = terms();
+    longer.budget = 30 * run.params.block_tokens;  // now they fall after 18 blocks
+    amend(longer);
+    EXPECT_EQ(terms(), longer);
+    EXPECT_EQ(in_force(run, tip).schedule(), *longer.budget);
+    go({contribution(a, 2, 2, {{8, 16}})});
+    go({contribution(a, 3, 3, {{16, 19}})});
+    auto const before = terms();
+    auto longest = before;
+    longest.budget = 40 * run.params.block_tokens;
+    amend(longest);
+    EXPECT_EQ(terms(), before);
+    Amendment a_change;
+    a_change.run = run.run;
+    a_change.changes = changes(before, longest);
+    EXPECT_THAT(amended(run, tip, a_change).error(), HasSubstr("learning rates already fall"));
+    run.optimizer.schedule = Tokens{1000};
+    EXPECT_TRUE(amended(run, tip, a_change)) << "a stated schedule does not follow the budget";
+}
+
 TEST_F(Amendments, ReadersRefuseTermsThatNoAmendmentSet)
 {
     Intents join;
@@ -142,9 +208,10 @@ TEST(Terms, DifferencesNameTheKeysAndBothValues)
     ours.sites = {{"Z"}};
     EXPECT_THAT(
         differences(stored, ours),
-        ElementsAre("params.round_time_ms is 3000 in the run's terms and 5000 in this site's "
-                    "configuration",
-                    HasSubstr("tokens")));
+        ElementsAre(
+            "rounds.round_time_s is 3 in the run's terms and 5 in this site's configuration",
+            "training.tokens is absent in the run's terms and 80 in this site's "
+            "configuration"));
 }
 
 TEST_F(Amendments, AreVoidOnlyIfSixReadsGiveTheSameInvalidBytes)

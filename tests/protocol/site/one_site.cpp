@@ -108,7 +108,7 @@ TEST_F(ScriptedSite, ARunOfAnotherFormatIsRefusedWithItsReason)
         auto const error = exit_error(serve(Tick{}));
         EXPECT_EQ(error.code, ExitCode::data);
         EXPECT_THAT(error.message(), HasSubstr("refused record run.json: it has format"));
-        EXPECT_THAT(error.message(), HasSubstr("reads format 3 only"));
+        EXPECT_THAT(error.message(), HasSubstr("reads format 4 only"));
     }
 }
 

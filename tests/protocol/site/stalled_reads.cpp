@@ -19,6 +19,7 @@ class StalledRead : public ScriptedSite {
         auto run = small_run(2000);
         run.params.grant_quantum = 8;
         run.params.checkpoint_interval = Seconds{20};
+        run.params.drop_after = Seconds{40};
         return run;
     }
     void load()

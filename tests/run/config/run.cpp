@@ -156,13 +156,60 @@ TEST_F(RunFile, RejectsRoundSettingsThatNoStoredRunMayHave)
                 HasSubstr("rounds.keep_models: must be 1 to 1000"));
 }
 
-TEST_F(RunFile, ATokenBudgetSetsTheLengthOfTheSchedules)
+// What one accepts, the other does too.
+TEST_F(RunFile, HasTheRangesOfStoredRuns)
+{
+    auto const text = *read_file(test::source_folder() / "inputs/runs/demo.json");
+    auto const with = [&](std::string const& key, double value) {
+        return read_with("\"skew_s\": 2", fmt::format("\"skew_s\": 2, \"{}\": {}", key, value));
+    };
+    protocol::Params const params;
+    protocol::each_param(params, [&](protocol::ParamKey const& key, auto const&) {
+        bool const alone = std::string_view(key.file) != "drop_after_s";  // it depends on others
+        if (text.find(key.file) != std::string::npos || !alone) return;
+        double const unit = std::string_view(key.file).ends_with("_s") ? 1e-3 : 1;
+        auto const least = with(key.file, unit * static_cast<double>(key.least));
+        ASSERT_TRUE(least) << key.file << least.error().message();
+        auto const stored = encode(make_run_spec(*least, {}, 1'000'000, {"w"}));
+        auto const read = protocol::decode_run(stored.bytes);
+        EXPECT_TRUE(read) << read.error().message();
+        EXPECT_FALSE(with(key.file, unit * static_cast<double>(key.least - 1))) << key.file;
+        EXPECT_FALSE(with(key.file, 1.001 * unit * static_cast<double>(key.most))) << key.file;
+    });
+    auto const negative = read_with("\"lr_scale\": 0.5", "\"lr_scale\": 0.5, \"warmdown\": -0.0");
+    ASSERT_TRUE(negative) << negative.error().message();
+    EXPECT_TRUE(protocol::decode_run(encode(make_run_spec(*negative, {}, 1'000'000, {"w"})).bytes));
+}
+
+TEST_F(RunFile, AScheduleBelowTheBudgetIsAWarningIfTheRateFallsToZero)
+{
+    config::Run run;
+    EXPECT_FALSE(zero_rate_warning(run, Tokens{100})) << "the schedule follows";
+    run.optimizer.schedule = Tokens{60};
+    EXPECT_THAT(zero_rate_warning(run, Tokens{100}).value(), HasSubstr("the last 40 tokens"));
+    EXPECT_FALSE(zero_rate_warning(run, Tokens{60}));
+    EXPECT_FALSE(zero_rate_warning(run, std::nullopt));
+    run.optimizer.final_lr = 0.1;
+    EXPECT_FALSE(zero_rate_warning(run, Tokens{100}));
+}
+
+TEST_F(RunFile, AModelThatNoFileDescribesHasNoParameters)
+{
+    config::Run run;
+    run.model = model_of_depth(2);
+    auto spec = make_run_spec(run, {}, 1, {});
+    EXPECT_EQ(parameters_of(spec), run.model.parameters());
+    spec.model.set("layers", protocol::max_integer);
+    EXPECT_FALSE(parameters_of(spec));
+}
+
+TEST_F(RunFile, AScheduleThatIsNotStatedFollowsTheBudget)
 {
     auto const run = read_with("0.55},\n  \"optimizer\": {\"schedule_tokens\": 1000000,",
                                "0.55, \"tokens\": 300000},\n  \"optimizer\": {");
     ASSERT_TRUE(run) << run.error().message();
     EXPECT_EQ(run->training.budget, Tokens{300'000});
-    EXPECT_EQ(run->optimizer.schedule, Tokens{300'000});
+    EXPECT_FALSE(run->optimizer.schedule);
 }
 
 TEST_F(RunFile, ATokenBudgetLeavesAStatedScheduleUnchanged)

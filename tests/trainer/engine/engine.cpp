@@ -85,7 +85,7 @@ class EngineTest : public test::SmallTraining {
     // Makes a step on four blocks.
     static Result<BegunStep> step(Engine& engine, std::int64_t number)
     {
-        return engine.step({{4 * number, 4 * number + 4}}, Tokens{512 * number},
+        return engine.step({{4 * number, 4 * number + 4}}, {Tokens{512 * number}, {}},
                            [] { return false; });
     }
     // How far the weights of `engine` are from those of `expected`, as a share of the update.
@@ -114,7 +114,7 @@ TEST_F(EngineTest, LateOutcomesAreThoseOfTheSameSteps)
         ASSERT_TRUE(step(late, number));
         auto const known = late.take_outcome();
         EXPECT_EQ(known.has_value(), number > 0);
-        if (known) { EXPECT_EQ(known->progress, Tokens{512L * (number - 1)}); }
+        if (known) { EXPECT_EQ(known->progress.tokens, Tokens{512L * (number - 1)}); }
         EXPECT_FALSE(late.take_outcome());
     }
     late.finish_steps();

@@ -67,7 +67,7 @@ TEST(Recorder, WarnsOnceOfALossThatStaysHigh)
     std::vector<std::string> warnings;
     Log const log([&](Level, std::string_view text) { warnings.emplace_back(text); });
     Recorder recorder(folder.path(), "A", "7", log, {}, LossWatch(vocabulary));
-    for (int step = 1; step <= 400; ++step) recorder.step({{}, step, 1, {}, {}, 6.0, 1, {}});
+    for (int step = 1; step <= 400; ++step) recorder.step({{}, step, 1, {}, {}, 6.0, 1, {}}, {});
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_THAT(warnings[0], HasSubstr("the loss has been at least ln(vocabulary) = 5.704 for 100 "
                                        "steps in a row (now 6.000): the model learns nothing"));

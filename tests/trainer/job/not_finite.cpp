@@ -34,11 +34,11 @@ TEST_F(SpoiledTraining, WithoutAStoreTrainingEndsAndKeepsTheSnapshot)
     configure(1, 2);
     begin();
     auto with = context("alone x");
-    ASSERT_TRUE(train_alone(*site_ranks_, with, 40));
+    ASSERT_TRUE(train_alone(*site_ranks_, with, 40, {}));
     auto const before = read_file(snapshot_file());
     engine_->weights().values().back() = nan;
     configure(1, 6);
-    auto const ended = train_alone(*site_ranks_, context("alone x"), 40);
+    auto const ended = train_alone(*site_ranks_, context("alone x"), 40, {});
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().code, ExitCode::data);
     EXPECT_THAT(ended.error().message(),
@@ -51,13 +51,13 @@ TEST_F(SpoiledTraining, WeightsSpoiledByTheLastStepAreNotSaved)
 {
     configure(1, 2);
     begin();
-    ASSERT_TRUE(train_alone(*site_ranks_, context("alone x"), 40));
+    ASSERT_TRUE(train_alone(*site_ranks_, context("alone x"), 40, {}));
     auto const before = read_file(snapshot_file());
     spoil_optimizer();
     configure(1, 1);
     auto next = context("alone x");
     next.snapshots = {1, 1};
-    auto const ended = train_alone(*site_ranks_, next, 40);
+    auto const ended = train_alone(*site_ranks_, next, 40, {});
     ASSERT_FALSE(ended);
     EXPECT_THAT(ended.error().message(), HasSubstr("has values that are not finite"));
     EXPECT_EQ(read_file(snapshot_file()), before);

@@ -12,7 +12,7 @@ TEST(BlockQueue, GivesTheLowestBlocksOnce)
 {
     BlockQueue queue;
     EXPECT_TRUE(queue.next(2).empty());
-    queue.order({{{0, 4}, {8, 12}}, {}});
+    queue.order({{{0, 4}, {8, 12}}, {}, {}});
     EXPECT_EQ(queue.next(2), (Ranges{{0, 2}}));
     queue.begin_step({{0, 2}});
     EXPECT_EQ(queue.next(3), (Ranges{{2, 4}, {8, 9}}));
@@ -24,22 +24,22 @@ TEST(BlockQueue, GivesTheLowestBlocksOnce)
 TEST(BlockQueue, AnOrderWithoutAPauseMayNotKnowTheStepsThatHaveBegun)
 {
     BlockQueue queue;
-    queue.order({{{0, 4}}, {}});
+    queue.order({{{0, 4}}, {}, {}});
     queue.begin_step({{0, 2}});
     queue.skip_step({{0, 2}});
-    queue.order({{{0, 6}}, {}});
+    queue.order({{{0, 6}}, {}, {}});
     EXPECT_EQ(queue.next(100), (Ranges{{2, 6}}));
     queue.pause();
     EXPECT_TRUE(queue.paused());
     EXPECT_TRUE(queue.next(100).empty());
-    queue.order({{{0, 6}}, {}});
+    queue.order({{{0, 6}}, {}, {}});
     EXPECT_EQ(queue.next(100), (Ranges{{0, 6}})) << "a commit may grant them again";
 }
 
 TEST(BlockQueue, CountsTheBlocksSinceTheLastCut)
 {
     BlockQueue queue;
-    queue.order({{{0, 9}}, {}});
+    queue.order({{{0, 9}}, {}, {}});
     queue.begin_step({{0, 2}});
     queue.begin_step({{2, 3}});
     queue.skip_step({{2, 3}});

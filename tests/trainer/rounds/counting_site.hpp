@@ -76,7 +76,6 @@ class CountingSite {
                            chain::CacheSettings{folder}, store::Address{.url = "s3://bucket"}, run);
                    },
                    nullptr,
-                   Millis{30'000},
                    true},
                   {}, std::move(suspended))
     {

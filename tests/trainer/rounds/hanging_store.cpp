@@ -49,6 +49,7 @@ TEST_F(Hanging, AStopRequestDoesNotWaitForAPoll)
 {
     run.params.grant_quantum = 1'000'000;
     run.params.checkpoint_interval = std::chrono::hours{1};
+    run.params.drop_after = std::chrono::hours{2};
     CountingSite a("A", run, gate);
     ASSERT_TRUE(curtail::test::eventually([&] { return has_commit(2); }, long_enough));
     auto const before = gate->reads();

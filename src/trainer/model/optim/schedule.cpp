@@ -6,15 +6,16 @@
 
 namespace curtail::optim {
 
-BudgetProgress progress_of(Tokens tokens, config::OptimizerSettings const& settings,
+BudgetProgress progress_of(RunProgress progress, config::OptimizerSettings const& settings,
                            Tokens batch_tokens)
 {
-    return {ratio(tokens, batch_tokens), ratio(settings.schedule, batch_tokens)};
+    return {ratio(progress.tokens, batch_tokens),
+            ratio(settings.schedule.value_or(progress.end), batch_tokens)};
 }
 
 double lr_factor(BudgetProgress progress, double warmdown, double final_lr)
 {
-    double const tail = std::nearbyint(warmdown * progress.length);
+    double const tail = protocol::InnerOptimizer::warmdown_steps(warmdown, progress.length);
     double const step = std::min(progress.position, progress.length);
     if (tail <= 0 || step <= progress.length - tail) return 1;
     double const share = (progress.length - step) / tail;

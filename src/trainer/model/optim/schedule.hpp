@@ -20,9 +20,15 @@ struct BudgetProgress {
     double position{};  ///< s; 0 in the first step of a run
     double length{};    ///< S, the length of the schedule
 };
-/// Returns the position if s counts `tokens` tokens. `batch_tokens` is the number of tokens in one
-/// step.
-[[nodiscard]] BudgetProgress progress_of(Tokens tokens, config::OptimizerSettings const& settings,
+/// How far a run is when a step begins, in tokens.
+struct RunProgress {
+    Tokens tokens;  ///< that s counts
+    Tokens end;     ///< after which the run is complete (protocol::RunSpec::end())
+};
+/// Returns the position in the schedule, which ends with the run if the settings state no other
+/// length. `batch_tokens` is the number of tokens in one step.
+[[nodiscard]] BudgetProgress progress_of(RunProgress progress,
+                                         config::OptimizerSettings const& settings,
                                          Tokens batch_tokens);
 
 /// Returns the factor of all learning rates. The factor is 1 except in the last W steps, where it

@@ -230,10 +230,11 @@ TEST(Schedule, WarmUpIsShorterNearTheBeginning)
 TEST(Schedule, ProgressIsCountedInTokens)
 {
     config::OptimizerSettings settings;
-    settings.schedule = {1'000'000};
-    auto const at = progress_of(Tokens{250'000}, settings, Tokens{2'000});
+    auto const at = progress_of({{250'000}, {500'000}}, settings, Tokens{2'000});
     EXPECT_EQ(at.position, 125);
-    EXPECT_EQ(at.length, 500);
+    EXPECT_EQ(at.length, 250) << "the schedule ends with the run";
+    settings.schedule = {1'000'000};
+    EXPECT_EQ(progress_of({{250'000}, {500'000}}, settings, Tokens{2'000}).length, 500);
 }
 
 }  // namespace
