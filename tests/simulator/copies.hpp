@@ -37,7 +37,7 @@ class Copies {
         Round round;  ///< that would begin with the payload
         Payload payload;
     };
-    std::map<std::size_t, std::map<std::string, Copy>> by_site_;  ///< copies by digest
+    std::map<std::size_t, std::map<std::string, Copy>> by_site_;        ///< copies by digest
     std::map<SiteFolder, std::map<std::string, std::string>> commits_;  ///< bytes by name
 };
 

@@ -36,8 +36,8 @@ void Injector::run()
         Kind::stop_request,   Kind::stop_request,   Kind::full_store,      Kind::foreign_object,
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
         Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
-        Kind::damage,         Kind::damage,         Kind::damage,
-        Kind::lost_commit,    Kind::older_store};
+        Kind::damage,         Kind::damage,         Kind::damage,          Kind::lost_commit,
+        Kind::older_store};
     auto const elapsed = now() - last_check_;
     last_check_ = now();
     if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))

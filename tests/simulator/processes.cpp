@@ -19,8 +19,9 @@ void Processes::start(std::size_t site)
     auto const own = time.nonce();
     p->folder = free_folder(site);
     p->ended = ended_in(site, p->folder);
-    SiteConfig config{{run.sites[site], own}, run, 0, p->ended,
-                      shared_.copies.newest_commit({site, p->folder}), shared_.store.decoder()};
+    SiteConfig config{
+        {run.sites[site], own}, run, 0, p->ended, shared_.copies.newest_commit({site, p->folder}),
+        shared_.store.decoder()};
     config.run.fork.reset();  // only run.json names the origin
     p->saboteur = saboteur_of(shared_.fault, run, shared_.store);
     p->saboteur->configure(config);

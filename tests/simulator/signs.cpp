@@ -42,8 +42,8 @@ void Signs::check_removal(Member const& member, Params const& params) const
 void Signs::check_succession(Member const& member, Params const& params) const
 {
     auto const it = reads_.find(status_name(member.site));
-    bool const silent = it != reads_.end() &&
-                        it->second.last - it->second.first >= params.status_interval * 2;
+    bool const silent =
+        it != reads_.end() && it->second.last - it->second.first >= params.status_interval * 2;
     require(silent, Invariant::removal, [&] {
         return "a starting site removes " + member.id.value +
                ", whose process may be running, without two equal reads of its status far apart";

@@ -2,8 +2,13 @@
 #include "operate/repair.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
 
 #include "commands.hpp"
+#include "operate/repair_chain.hpp"
+#include "protocol/records/names.hpp"
 #include "run/config/named_site.hpp"
 #include "run/config/run_spec.hpp"
 #include "run/config/trusted.hpp"
@@ -13,7 +18,24 @@ namespace {
 
 using Outcome = operate::RepairedPart::Outcome;
 
-void print(operate::RepairResult const& repaired, config::Run const& run, Console const& console)
+json::Array to_json(std::vector<CommitNumber> const& numbers)
+{
+    return json::array_of(numbers, [](CommitNumber n) { return n.value; });
+}
+
+void print(operate::ChainRepair const& chain, Console const& console)
+{
+    auto const lines = [&](char const* word, std::vector<CommitNumber> const& numbers) {
+        for (auto const number : numbers)
+            console.print(fmt::format("{:<10} {}\n", word, protocol::commit_name(number)));
+    };
+    lines("copied", chain.restored);
+    lines("lost", chain.lost);
+    lines("foreign", chain.foreign);
+}
+
+void print(operate::ChainRepair const& chain, operate::RepairResult const& repaired,
+           config::Run const& run, Console const& console)
 {
     if (console.json) {
         json::Array parts;
@@ -23,10 +45,49 @@ void print(operate::RepairResult const& repaired, config::Run const& run, Consol
                                          {"outcome", std::string(to_word(part.outcome))}});
         return console.print_json(json::Object{{"run", run.run.value},
                                                {"commit", repaired.commit.value},
+                                               {"copied_commits", to_json(chain.restored)},
+                                               {"removed", to_json(chain.foreign)},
                                                {"parts", std::move(parts)}});
     }
+    print(chain, console);
     for (auto const& part : repaired.parts)
         console.print(fmt::format("{:<10} {}\n", to_word(part.outcome), part.part.name));
+}
+
+// Asks on a terminal. Elsewhere, only the option agrees.
+bool agrees(CommitNumber number, Arguments const& arguments)
+{
+    if (arguments.flag("remove-foreign")) return true;
+    if (::isatty(STDIN_FILENO) == 0) return false;
+    std::cerr << protocol::commit_name(number)
+              << " is no commit of this run. Remove this object from the store? [y/N] ";
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "yes";
+}
+
+// Removes the foreign objects of which the user says so. Fails if the chain is not whole then.
+Result<void> finish_chain(chain::RunObjects const& objects, operate::ChainRepair const& chain,
+                          Arguments const& arguments, Console const& console)
+{
+    auto const failure = [&](Error error) {
+        if (!console.json) print(chain, console);
+        return tl::unexpected(std::move(error));
+    };
+    for (auto const number : chain.foreign) {
+        if (!agrees(number, arguments))
+            return failure({ExitCode::protocol, "cannot repair the chain",
+                            protocol::commit_name(number) + " is no commit of this run",
+                            "look at it with `curtail-store show`; `--remove-foreign` removes it"});
+        if (auto removed = operate::remove_foreign(objects, number); !removed)
+            return failure(removed.error());
+    }
+    if (chain.lost.empty()) return {};
+    return failure(
+        {ExitCode::temporary, "cannot repair the chain",
+         protocol::commit_name(chain.lost.front()) + " is missing, and this site has no copy",
+         "run this command at the other sites; without any copy, use `curtail-store "
+         "fork` to continue from an older commit"});
 }
 
 Result<void> repair(Arguments const& arguments, Console const& console)
@@ -43,10 +104,15 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
+    chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log},
+                              run->store_for(**site), run->run);
+    auto const chain = operate::repair_chain(objects, copies);
+    if (!chain) return tl::unexpected(chain.error());
+    if (auto whole = finish_chain(objects, *chain, arguments, console); !whole) return whole;
     auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
     auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
-    print(*repaired, *run, console);
+    print(*chain, *repaired, *run, console);
     if (repaired->error) return tl::unexpected(*repaired->error);
     for (auto const& part : repaired->parts)
         if (part.outcome == Outcome::lost)
@@ -62,8 +128,11 @@ Result<void> repair(Arguments const& arguments, Console const& console)
 Command repair_command()
 {
     return {"repair",
-            "Store the newest model of a run again if it is damaged or lost",
-            {required(text_option("site", "SITE", "The site whose copies to use"))},
+            "Store lost commits and the newest model of a run again",
+            {required(text_option("site", "SITE", "The site whose copies to use")),
+             flag_option("remove-foreign",
+                         "Do not ask before removing an object that has the name of a commit and "
+                         "is none of this run")},
             {{"RUN_FILE", "The run file of this machine", true}},
             repair,
             true,

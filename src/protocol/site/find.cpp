@@ -31,14 +31,14 @@ void lacks_newest(Parts& p)
         p.machine.set_tries(p.failures.misses);
         return p.machine.retry(Phase::find_commit);
     }
-    finish(p, Error{ExitCode::protocol, "cannot continue the run's chain",
-                    p.known.who_knows() + " " + commit_name(p.known.greatest()) + ", but " +
-                        (newest.value == 0 ? std::string("the store has no commit")
-                                           : "the newest one in the store is " +
-                                                 commit_name(newest)),
-                    "if the store was restored from a backup, create the newer commits again with "
-                    "`curtail-store repair` at a site that has copies; otherwise start a new run "
-                    "with `curtail-store fork`, or with another name"});
+    finish(p,
+           Error{ExitCode::protocol, "cannot continue the run's chain",
+                 p.known.who_knows() + " " + commit_name(p.known.greatest()) + ", but " +
+                     (newest.value == 0 ? std::string("the store has no commit")
+                                        : "the newest one in the store is " + commit_name(newest)),
+                 "if the store was restored from a backup, create the newer commits again with "
+                 "`curtail-store repair` at a site that has copies; otherwise start a new run "
+                 "with `curtail-store fork`, or with another name"});
 }
 
 // A commit below the newest may still become visible while clients can get stale answers. After

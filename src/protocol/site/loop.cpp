@@ -187,8 +187,7 @@ bool leaves_at_once(Parts const& p)
     bool const mends = phase >= Phase::mend_list && phase <= Phase::mend_create;
     bool const early = phase < Phase::fold || phase == Phase::join_headers ||
                        phase == Phase::join_check || phase == Phase::join_list ||
-                       phase == Phase::join_create ||
-                       (mends && !p.member);
+                       phase == Phase::join_create || (mends && !p.member);
     bool const admitted = p.chain.tip() && own_member(p) != nullptr;
     return p.machine.stopping() && early && !admitted;
 }
@@ -302,9 +301,10 @@ void finish(Parts& p, std::optional<Error> error)
 
 Error foreign_commit(Error error)
 {
-    error.remedy = "if this object is no commit of this run, `curtail-store repair` removes it after "
-                 "asking; if it is, start a new run from a commit before it with `curtail-store "
-                 "fork`";
+    error.remedy =
+        "if this object is no commit of this run, `curtail-store repair` removes it after "
+        "asking; if it is, start a new run from a commit before it with `curtail-store "
+        "fork`";
     return error;
 }
 

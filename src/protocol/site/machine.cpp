@@ -15,12 +15,16 @@ bool is_one_of(Input const& input)
 
 // Each function tells whether an input is a possible answer to a question. They are in the order
 // of Question.
-constexpr bool (*fits[])(Input const&) = {
-    is_one_of<Got, Missing, Unknown>,         is_one_of<Got, Missing>,
-    is_one_of<Listed, Unknown>,               is_one_of<Created, Exists, Unknown>,
-    is_one_of<Stored, Unavailable>,           is_one_of<Merged, Corrupt, Unavailable>,
-    is_one_of<Restored, Unavailable>,         is_one_of<Loaded, Corrupt, Unavailable>,
-    is_one_of<Adopted, Corrupt, Unavailable>, is_one_of<CutReady>};
+constexpr bool (*fits[])(Input const&) = {is_one_of<Got, Missing, Unknown>,
+                                          is_one_of<Got, Missing>,
+                                          is_one_of<Listed, Unknown>,
+                                          is_one_of<Created, Exists, Unknown>,
+                                          is_one_of<Stored, Unavailable>,
+                                          is_one_of<Merged, Corrupt, Unavailable>,
+                                          is_one_of<Restored, Unavailable>,
+                                          is_one_of<Loaded, Corrupt, Unavailable>,
+                                          is_one_of<Adopted, Corrupt, Unavailable>,
+                                          is_one_of<CutReady>};
 
 }  // namespace
 

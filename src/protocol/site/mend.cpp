@@ -44,7 +44,8 @@ Ranges one(CommitNumber number) { return Ranges::between(number.value, number.va
 // The store has not said whether the chain is whole.
 void check_failed(Parts& p)
 {
-    bool const joins = p.machine.phase() == Phase::join_check || p.machine.phase() == Phase::join_list;
+    bool const joins =
+        p.machine.phase() == Phase::join_check || p.machine.phase() == Phase::join_list;
     bool const fails = p.machine.tries() >= tries_limit;
     if (fails && !joins && !p.contributions.leaving()) return give_up(p);
     p.machine.retry(joins ? Phase::join_check : Phase::commit_check);
@@ -99,8 +100,7 @@ void act_mend_list(Parts& p)
 {
     constexpr std::int64_t newest = 1'000;
     auto const tip = p.chain.tip()->number.value;
-    p.machine.send(
-        List{p.machine.ask(Question::list), {std::max<std::int64_t>(0, tip - newest)}});
+    p.machine.send(List{p.machine.ask(Question::list), {std::max<std::int64_t>(0, tip - newest)}});
 }
 
 void answered_mend_list(Parts& p, Input const& input)

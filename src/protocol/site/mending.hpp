@@ -16,8 +16,8 @@ struct Mending {
     CommitNumber foreign;    ///< an object of this number is no commit of the run; 0: none
     /// The numbers of the highest lost commits without a gap between them.
     CommitNumber first, last;
-    CommitNumber number;  ///< of the commit whose copy to read next
-    Digest sha256;        ///< of that commit, as its successor names it
+    CommitNumber number;                         ///< of the commit whose copy to read next
+    Digest sha256;                               ///< of that commit, as its successor names it
     std::map<CommitNumber, std::string> copies;  ///< checked, not yet created again
 };
 

@@ -85,7 +85,8 @@ struct Listed {
     CommitNumber after;  ///< List::after
     Ranges numbers;
 };
-/// Answer to Get, List or Create: the outcome is not known, because the store failed or did not reply.
+/// Answer to Get, List or Create: the outcome is not known, because the store failed or did not
+/// reply.
 struct Unknown {
     Op op{};
     std::string why;
@@ -182,9 +183,9 @@ struct StopRequested {
     MonoTime end;  ///< at this time, the Site exits without waiting for any answer
 };
 
-using Input = std::variant<Tick, Created, Exists, Got, Missing, Listed, Unknown, Stored, Loaded, Adopted,
-                           Merged, Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady,
-                           Published, StopRequested>;
+using Input = std::variant<Tick, Created, Exists, Got, Missing, Listed, Unknown, Stored, Loaded,
+                           Adopted, Merged, Restored, Corrupt, Unavailable, Stepped, Skipped,
+                           CutReady, Published, StopRequested>;
 
 // ---- questions to the store
 
@@ -363,9 +364,8 @@ struct Exit {
     std::optional<Error> error;  ///< empty if and only if `code` is ok
 };
 
-using Output =
-    std::variant<Get, GetCopy, List, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore,
-                 LoadModel, Cut, Adopt, Train, Discard, Delete, Overwrite, Sweep, Keep, KeepCommit,
-                 Note, Exit>;
+using Output = std::variant<Get, GetCopy, List, Create, StoreDelta, StoreModel, MakeInitial, Merge,
+                            Restore, LoadModel, Cut, Adopt, Train, Discard, Delete, Overwrite,
+                            Sweep, Keep, KeepCommit, Note, Exit>;
 
 }  // namespace curtail::protocol

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "protocol/records/names.hpp"
@@ -34,6 +35,97 @@ Note contribution_note(char const* type, Header const& header)
              {"seq", header.seq.value},
              {"tokens", header.tokens.value}}};
 }
+
+std::int64_t integer(json::Object const& details, char const* key)
+{
+    return details.integer_at(key).value_or(0);
+}
+
+std::string loss_text(json::Object const& details, char const* what)
+{
+    return fmt::format(
+        "commit {} has {} ({}): {} tokens are lost, and their blocks are trained again",
+        integer(details, "commit"), what, details.text_at("why"), integer(details, "tokens"));
+}
+
+std::string lost_commits_text(json::Object const& details, char const* consequence)
+{
+    return fmt::format("the store has lost the commits {} to {}; {}", integer(details, "first"),
+                       integer(details, "last"), consequence);
+}
+
+// The warning in the log about a note of a type, as a function of the details.
+struct Warning {
+    std::string_view type;
+    std::string (*text)(json::Object const& details);
+};
+
+constexpr Warning warnings[] = {
+    {members_silent,
+     [](json::Object const& d) {
+         return fmt::format(
+             "no member has shown life for long; removing {} in {} s, unless one of them does",
+             json::to_string(*d.find("members")), integer(d, "wait_ms") / 1000);
+     }},
+    {foreign_commit,
+     [](json::Object const& d) {
+         return fmt::format(
+             "the object under the number of commit {} is no commit of this run; the "
+             "run stops when it gets there, unless `curtail-store repair` removes "
+             "the object",
+             integer(d, "commit"));
+     }},
+    {commits_lost,
+     [](json::Object const& d) {
+         return lost_commits_text(
+             d, "`curtail-store repair` creates them again at a site with copies");
+     }},
+    {commits_restored,
+     [](json::Object const& d) {
+         return lost_commits_text(d, "this site has created them again from its copies");
+     }},
+    {waiting_for_twin,
+     [](json::Object const& d) {
+         return fmt::format(
+             "another process of this site may be running ({}); this one joins when "
+             "the other has published its work or shown no life for {} s",
+             d.text_at("member"), integer(d, "wait_ms") / 1000);
+     }},
+    {refused, [](json::Object const& d) { return loss_text(d, "refused work of this site"); }},
+    {removed, [](json::Object const& d) { return loss_text(d, "removed this site's member"); }},
+    {clipped,
+     [](json::Object const& d) {
+         return fmt::format(
+             "commit {} has clipped work of this site to {:.2g} of its length: it "
+             "is more than 6 times as long as usual",
+             integer(d, "commit"), d.number_at("factor").value_or(0));
+     }},
+    {repair_requested,
+     [](json::Object const& d) {
+         return "cannot read " + d.text_at("name") + "; asked the other sites to store it again";
+     }},
+    {header_restored,
+     [](json::Object const& d) {
+         return "this site's header " + d.text_at("name") +
+                " is damaged in the store; storing it again";
+     }},
+    {repaired,
+     [](json::Object const& d) {
+         return "stored again what was damaged in the store: " + json::to_string(*d.find("names"));
+     }},
+    {amendment_void,
+     [](json::Object const& d) {
+         return d.text_at("name") + " is void, and the terms stay as they are: " + d.text_at("why");
+     }},
+    {clock_jump,
+     [](json::Object const& d) {
+         return fmt::format("the store's clock has jumped by {} s", integer(d, "jump_ms") / 1000);
+     }},
+    {terms_differ,
+     [](json::Object const& d) {
+         return d.text_at("difference") + "; this site uses the run's terms";
+     }},
+};
 
 }  // namespace
 
@@ -173,57 +265,8 @@ bool is_loss(Note const& note)
 
 std::optional<std::string> warning_in(Note const& note)
 {
-    if (note.type == members_silent)
-        return "no member has shown life for long; removing " +
-               json::to_string(*note.details.find("members")) + " in " +
-               std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) +
-               " s, unless one of them does";
-    if (note.type == foreign_commit)
-        return fmt::format(
-            "the object under the number of commit {} is no commit of this run; the run stops when "
-            "it gets there, unless `curtail-store repair` removes the object",
-            note.details.integer_at("commit").value_or(0));
-    if (note.type == commits_lost || note.type == commits_restored)
-        return fmt::format("the store has lost the commits {} to {}; {}",
-                           note.details.integer_at("first").value_or(0),
-                           note.details.integer_at("last").value_or(0),
-                           note.type == commits_lost
-                               ? "`curtail-store repair` creates them again at a site with copies"
-                               : "this site has created them again from its copies");
-    if (note.type == waiting_for_twin)
-        return "another process of this site may be running (" + note.details.text_at("member") +
-               "); this one joins when the other has published its work or shown no life for " +
-               std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) + " s";
-    if (note.type == refused || note.type == removed)
-        return fmt::format(
-            "commit {} {} ({}): {} tokens are lost, and their blocks are trained again",
-            note.details.integer_at("commit").value_or(0),
-            note.type == refused ? "has refused work of this site"
-                                 : "has removed this site's member",
-            note.details.text_at("why"), note.details.integer_at("tokens").value_or(0));
-    if (note.type == clipped)
-        return fmt::format(
-            "commit {} has clipped work of this site to {:.2g} of its length: it "
-            "is more than 6 times as long as usual",
-            note.details.integer_at("commit").value_or(0),
-            note.details.number_at("factor").value_or(0));
-    if (note.type == repair_requested)
-        return "cannot read " + note.details.text_at("name") +
-               "; asked the other sites to store it again";
-    if (note.type == header_restored)
-        return "this site's header " + note.details.text_at("name") +
-               " is damaged in the store; storing it again";
-    if (note.type == repaired)
-        return "stored again what was damaged in the store: " +
-               json::to_string(*note.details.find("names"));
-    if (note.type == amendment_void)
-        return note.details.text_at("name") +
-               " is void, and the terms stay as they are: " + note.details.text_at("why");
-    if (note.type == clock_jump)
-        return "the store's clock has jumped by " +
-               std::to_string(note.details.integer_at("jump_ms").value_or(0) / 1000) + " s";
-    if (note.type != terms_differ) return std::nullopt;
-    return note.details.text_at("difference") + "; this site uses the run's terms";
+    auto const* row = std::ranges::find(warnings, note.type, &Warning::type);
+    return row == std::end(warnings) ? std::nullopt : std::optional(row->text(note.details));
 }
 
 std::optional<ContributionNote> contributed_in(std::string_view type, json::Object const& details)

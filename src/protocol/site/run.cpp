@@ -207,8 +207,7 @@ void act_run(Parts& p)
     if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
     else if (is_poll_due(p, cuts)) p.machine.switch_to(Phase::run_poll);
-    else if (!cuts && (attend_repairs(p) || attend_own_header(p) || attend_lost_commits(p)))
-        return;
+    else if (!cuts && (attend_repairs(p) || attend_own_header(p) || attend_lost_commits(p))) return;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
     else act_on_round(p);

@@ -106,7 +106,7 @@ class ObjectStore {
     /// the order of the bytes of their names. A folder that does not exist has no objects.
     ///
     /// A listing is a hint: it may lack an object that was just created, and may have one that was
-    /// just removed. No decision of the rounds depends on one.
+    /// just removed. A site of the rounds stops because of one, and goes on because of none.
     [[nodiscard]] virtual Result<void> list(ObjectFolder const& folder, std::string const& after,
                                             Visit const& visit, CallLimits const& call = {}) = 0;
     /// Lists the leftovers in a folder and its subfolders, in any order. Also a hint.

@@ -135,7 +135,8 @@ void RoundExecutor::act(protocol::List const& list)
 void RoundExecutor::act(protocol::KeepCommit const& keep)
 {
     if (!parts_.commits) return;
-    auto const work = [keep, commits = parts_.commits](CallLimits const&) -> OperationTable::Finish {
+    auto const work = [keep,
+                       commits = parts_.commits](CallLimits const&) -> OperationTable::Finish {
         commits->add(protocol::commit_name(keep.number), keep.bytes);
         commits->flush();
         return []() -> Answer { return std::nullopt; };

@@ -22,10 +22,9 @@ class LostCommits : public ScriptedSiteBesideB {
         auto const record = encode(run);
         objects[run_name] = record.bytes;
         MemberId const c = member("C", 0);
-        objects[commit_name({1})] =
-            encode(genesis(run, record.sha256, {c, 1}, noon,
-                           part("w0", model_name({1}, c, 1, "w0"))))
-                .bytes;
+        objects[commit_name({1})] = encode(genesis(run, record.sha256, {c, 1}, noon,
+                                                   part("w0", model_name({1}, c, 1, "w0"))))
+                                        .bytes;
         for (int i = 2; i <= length; ++i) admit(i);
         whole = objects;
     }
@@ -115,8 +114,8 @@ TEST_P(Hole, IsFilledFromCopies)
     (void)serve(Tick{});
     EXPECT_TRUE(site.status().member);
     EXPECT_TRUE(is_whole());
-    EXPECT_THAT(notes, ElementsAre(HasSubstr("commits-restored{\"first\":" +
-                                             std::to_string(first))));
+    EXPECT_THAT(notes,
+                ElementsAre(HasSubstr("commits-restored{\"first\":" + std::to_string(first))));
 }
 
 INSTANTIATE_TEST_SUITE_P(LostCommits, Hole,

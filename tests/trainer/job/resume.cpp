@@ -32,6 +32,7 @@ TEST_F(Resume, ANewInstanceOfARunIgnoresTheOldOptimizer)
     configure(1, 0, 1000);
     ASSERT_TRUE(train_until(4)) << log_text_;
     fs::remove_all(folder_ / "store/runs");
+    fs::remove_all(run_.site_folder(run_.sites.front().site) / "kept");
     auto const before = metrics().size();
     ASSERT_TRUE(train_until(before + 4)) << log_text_;
     EXPECT_THAT(log_text_, HasSubstr("of an earlier instance of this run; optimizer reset"));
