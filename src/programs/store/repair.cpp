@@ -104,7 +104,7 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
-    chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log},
+    chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
                               run->store_for(**site), run->run);
     auto const chain = operate::repair_chain(objects, copies);
     if (!chain) return tl::unexpected(chain.error());

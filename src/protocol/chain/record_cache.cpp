@@ -26,7 +26,7 @@ CommitNumber number_of(std::string const& name)
 
 RecordCache::RecordCache(CacheSettings const& settings, store::Address const& address,
                          RunId const& run)
-    : log_(settings.log), progress_(settings.progress)
+    : shared_(settings.shared), log_(settings.log), progress_(settings.progress)
 {
     if (settings.folder.empty()) return;
     // One file per run and store.
@@ -37,8 +37,10 @@ RecordCache::RecordCache(CacheSettings const& settings, store::Address const& ad
 
 Result<void> RecordCache::open()
 {
-    if (auto made = ensure_private_folder(path_.parent_path()); !made) return made;
-    auto opened = RecordLog::open(path_);
+    auto const folder = path_.parent_path();
+    if (auto made = shared_ ? make_folder(folder) : ensure_private_folder(folder); !made)
+        return made;
+    auto opened = RecordLog::open(path_, shared_ ? 0666 : 0600);
     if (!opened) return tl::unexpected(opened.error());
     auto news = opened->read_news();
     if (!news) return tl::unexpected(news.error());

@@ -21,6 +21,9 @@ struct CacheSettings {
     /// Receives how many of the commits that the cache lacks have been read from the store. May be
     /// called by several threads, but only by one at a time.
     std::function<void(std::int64_t done, std::int64_t total)> progress{};
+    /// The folder and its files have the rights that the umask gives, so that several users may
+    /// train a site in turn. Otherwise they are the user's own.
+    bool shared{false};
 };
 
 /// Copies of the immutable records of one run, on this machine (docs/formats-cache.md,
@@ -64,6 +67,7 @@ class RecordCache {
     void flush_locked();
 
     std::filesystem::path path_;
+    bool shared_;
     Log log_;
     std::function<void(std::int64_t done, std::int64_t total)> progress_;
     mutable std::mutex mutex_;

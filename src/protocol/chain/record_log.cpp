@@ -73,10 +73,11 @@ tl::unexpected<Error> RecordLog::failure(char const* act, int error) const
                 errno_text(error));
 }
 
-Result<RecordLog> RecordLog::open(std::filesystem::path const& path, std::int64_t size_limit)
+Result<RecordLog> RecordLog::open(std::filesystem::path const& path, unsigned mode,
+                                  std::int64_t size_limit)
 {
     // Somebody may have put a link or a pipe in the file's place.
-    Fd fd = open_or_create(path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0600);
+    Fd fd = open_or_create(path, O_RDWR | O_NONBLOCK | O_NOCTTY, mode);
     struct stat status {};
     if (!fd || fstat(fd.get(), &status) != 0)
         return fail(creation_code(errno), "cannot open " + path.string(), errno_text(errno));

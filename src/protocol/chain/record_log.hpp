@@ -35,7 +35,9 @@ class RecordLog {
     /// Fails with `cannot_create` if the file cannot be created, or if the path names a symbolic
     /// link, pipe, socket, device or folder. Fails with `data` if the file has another format. Then
     /// nothing has changed.
+    /// A new file has the rights `mode`, less the umask.
     [[nodiscard]] static Result<RecordLog> open(std::filesystem::path const& path,
+                                                unsigned mode = 0600,
                                                 std::int64_t size_limit = std::int64_t{1} << 30);
 
     /// What has changed in the file.

@@ -76,7 +76,7 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
         .limits = {.payload = Millis{60'000 + bytes / bytes_per_ms}},
         .kept = std::make_shared<chain::KeptPayloads>(context.folder / "kept"),
         .commits = std::make_shared<chain::RecordCache>(
-            chain::CacheSettings{context.folder / "kept", context.log},
+            chain::CacheSettings{context.folder / "kept", context.log, {}, true},
             context.run.store_for(context.site), context.run.run),
         .direct = std::move(direct),
         .identify = !context.training_id};

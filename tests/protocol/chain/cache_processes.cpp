@@ -156,7 +156,7 @@ TEST_F(Cache, IsEmptiedBeforeItGrowsBeyondItsLimit)
         RecordCache cache(settings(), address, run.spec().run);
         cache.add("commits/00000001.json", "x");
     }
-    auto log = RecordLog::open(path, 300'000).value();
+    auto log = RecordLog::open(path, 0600, 300'000).value();
     ASSERT_EQ(log.read_news().value().records.size(), 1U);
     std::string const big(200'000, 'x');
     ASSERT_TRUE(log.append({{"a", big, sha256(big)}}));

@@ -68,7 +68,10 @@ TEST(SimulatedSweep, NeverDeletesWhatARunStillNeeds)
         for (std::size_t i = 0; i < run.sites.size(); ++i) s.start(i);
         try {
             for (int second = 0; second < 600 && !s.complete(); ++second) {
-                if (second == 60) s.set_chaos({});
+                if (second == 60) {
+                    s.set_chaos({});
+                    s.store().restore_commits();
+                }
                 if (s.living_count() == 0) s.start(0);  // amendments never retire it
                 s.run_until(s.now() + Seconds{1}, [&] { return s.complete(); });
                 sweeper.sweep();
