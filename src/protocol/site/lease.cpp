@@ -14,8 +14,9 @@ bool all_found(Parts const& p)
     return std::ranges::all_of(p.chain.tip()->members, [&](Member const& m) {
         bool const late = m.seq.value == 0 &&
                           m.seen - *p.chain.round_began() > p.chain.run().params.round_time / 2;
-        bool const expected = m.id != *p.member && !m.held.empty() &&
-                              m.missed < p.chain.run().params.max_missed && !late;
+        // A member that this merge would remove as silent may be about to contribute.
+        bool const missed = m.missed >= p.chain.run().params.max_missed && !suspect(p, m);
+        bool const expected = m.id != *p.member && !m.held.empty() && !missed && !late;
         return !expected || std::ranges::count(dead, m.id) > 0 ||
                p.pending.contributes(m.id, p.chain.tip()->round);
     });

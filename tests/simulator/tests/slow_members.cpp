@@ -25,7 +25,6 @@ void expect_work_of_slow_member(double factor, std::int64_t local_steps)
     auto run = small_run(600, {{"A"}, {"B"}});
     run.params.local_steps = local_steps;
     run.params.gather_time = Millis{500};
-    run.params.drop_after = Seconds{20};  // a few steps of the slowest member
     run.params.grant_quantum = 4;
     Simulator s(run, 1, {});
     s.set_slowness(0, 1);
