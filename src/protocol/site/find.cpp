@@ -253,13 +253,12 @@ void answered_find_list(Parts& p, Input const& input)
 void act_find_seen(Parts& p)
 {
     auto const& seen = p.config.seen;
-    if (!seen || std::exchange(p.known.compared, true)) return p.machine.go(Phase::find_sent);
+    if (!seen || p.known.compared) return p.machine.go(Phase::find_sent);
     p.machine.get(commit_name(seen->number));
 }
 
 void answered_find_seen(Parts& p, Input const& input)
 {
-    p.known.compared = false;
     auto const& seen = *p.config.seen;
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return retry_absent(p, input, seen.number);

@@ -84,10 +84,6 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
         parts.publish_logs = [publisher] { publisher->publish_soon(); };
         parts.journal_heads = [publisher] { return publisher->heads(); };
     }
-    parts.open_cache = [folder = context.folder / "cache",
-                        address = context.run.store_for(context.site), run = context.run.run] {
-        return std::make_unique<chain::RecordCache>(chain::CacheSettings{folder}, address, run);
-    };
     return parts;
 }
 

@@ -232,10 +232,9 @@ void RoundExecutor::act(protocol::Delete const& garbage)
 void RoundExecutor::act(protocol::Sweep const& sweep)
 {
     auto const work = [this, store = parts_.store, run = parts_.layout.run,
-                       open_cache = parts_.open_cache,
+                       commits = parts_.commits,
                        sweep](CallLimits const& call) -> OperationTable::Finish {
-        auto const cache = open_cache ? open_cache() : nullptr;
-        return [this, swept = sweep_run({*store, run, cache.get(), call}, sweep)]() -> Answer {
+        return [this, swept = sweep_run({*store, run, commits.get(), call}, sweep)]() -> Answer {
             if (!swept) parts_.log.warning("sweep: " + swept.error().message());
             else parts_.recorder.event(*swept);
             return std::nullopt;

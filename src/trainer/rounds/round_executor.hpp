@@ -47,10 +47,9 @@ class RoundExecutor {
         Limits limits{};
         /// This machine's copies of payloads. Null: it keeps none.
         std::shared_ptr<chain::KeptPayloads> kept{};
-        /// This machine's copies of commits. Null: it keeps none.
+        /// This machine's copies of commits, with which a sweep reads the chain, too. Null: it
+        /// keeps none.
         std::shared_ptr<chain::RecordCache> commits{};
-        /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
-        std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
         /// The direct way to other sites. Null: there is none.
         std::shared_ptr<DirectPayloads> direct{};
         /// Send IdentifyTraining once the first commit could be read.

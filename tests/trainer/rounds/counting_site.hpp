@@ -60,24 +60,22 @@ class CountingSite {
                  std::function<Millis()> suspended = suspended_time,
                  std::shared_ptr<SnapshotGate> gate = nullptr)
         : recorder_(folder_.path(), name, "", {}),
-          thread_(protocol::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
-                  {std::move(objects),
-                   {run.run, {{"w", {4}}}},
-                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
-                   {},
-                   recorder_,
-                   Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; }),
-                   std::move(gate),
-                   limits,
-                   nullptr,
-                   nullptr,
-                   [folder = cache_folder(), run = run.run] {
-                       return std::make_unique<chain::RecordCache>(
-                           chain::CacheSettings{folder}, store::Address{.url = "s3://bucket"}, run);
-                   },
-                   nullptr,
-                   true},
-                  {}, std::move(suspended))
+          thread_(
+              protocol::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
+              {std::move(objects),
+               {run.run, {{"w", {4}}}},
+               [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
+               {},
+               recorder_,
+               Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; }),
+               std::move(gate),
+               limits,
+               nullptr,
+               std::make_shared<chain::RecordCache>(chain::CacheSettings{cache_folder()},
+                                                    store::Address{.url = "s3://bucket"}, run.run),
+               nullptr,
+               true},
+              {}, std::move(suspended))
     {
         trainer_ = std::jthread([this] { train(); });
     }
