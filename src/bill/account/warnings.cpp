@@ -12,7 +12,7 @@ namespace {
 
 double seconds(Millis ms) { return FractionalSeconds(ms).count(); }
 
-// Work without effect is billed like other work, but not without a word.
+// The bill counts work at a rate of 0 like other work. The report says how much there is.
 std::optional<std::string> zero_rate_warning(std::string const& site,
                                              std::vector<runlog::StepMetrics> const& steps)
 {

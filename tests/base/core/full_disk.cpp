@@ -11,7 +11,7 @@ namespace {
 // On a full disk, a file that cannot be replaced stays as it was. A line that does not fit is lost.
 TEST(FullDisk, LosesAppendedLinesAndSaysSo)
 {
-    if (!test::can_mount()) GTEST_SKIP() << "needs a file system of its own";
+    if (!test::can_mount()) GTEST_SKIP() << "only root can mount a small disk";
     test::TemporaryFolder const folder;
     EXPECT_TRUE(test::in_own_mounts([&] {
         if (mount("none", folder.path().c_str(), "tmpfs", 0, "size=4k") != 0) return false;
