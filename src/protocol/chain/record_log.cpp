@@ -142,7 +142,8 @@ Result<RecordLog::News> RecordLog::read_news()
         head_ = std::move(head);
         end_ = is_head(head_) ? static_cast<std::int64_t>(head_bytes) : 0;
     }
-    if (end_ == 0) return news;
+    // Another process may have emptied the file between the two readings.
+    if (end_ == 0 || *size < end_) return news;
     while (auto record = record_at(end_, *size)) {
         end_ = record->offset + record->size + 1;
         news.records.push_back(std::move(*record));

@@ -63,6 +63,23 @@ TEST_F(Cache, SeveralProcessesMayFillItAtOnce)
     EXPECT_EQ(counted.take(), 4);
 }
 
+TEST_F(Cache, AProcessMayEmptyItWhileAnotherReads)
+{
+    (void)read();
+    auto reader = RecordLog::open(file()).value();
+    pid_t const child = start([&] {
+        auto writer = RecordLog::open(file()).value();
+        for (;;) {
+            (void)writer.append({{"a", "x", sha256("x")}});
+            (void)writer.clear();
+        }
+        return 0;
+    });
+    for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(reader.read_news());
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+}
+
 TEST_F(Cache, WhileAnotherProcessAppendsNewRecordsWait)
 {
     (void)read();
