@@ -151,6 +151,9 @@ Result<PreparedAmendment> prepare_after(chain::RunObjects const& objects,
                           .zero_momentum = request.zero_momentum,
                           .reason = request.reason,
                           .time = now};
+    if (auto encoded = protocol::encode_if_valid(prepared.amendment); !encoded)
+        return refused(objects, encoded.error().why, "shorten the reason, or change fewer sites",
+                       ExitCode::usage);
     auto const after = protocol::amended(run, proposed.tip, prepared.amendment);
     if (!after) return tl::unexpected(obstacle(objects, run, proposed, after.error()));
     prepared.end = protocol::with_terms(run, *after).end();

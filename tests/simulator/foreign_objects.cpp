@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "simulator/edited_record.hpp"
+
 namespace curtail::protocol::simulator {
 
 std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type)
@@ -14,14 +16,27 @@ std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& 
     h.base_round = tip.round;
     h.ranges = member.held;
     h.tokens = member.held.count() * run.params.block_tokens;
-    if (type == 1) h.steps = (std::int64_t{1} << 53) - 1;
-    if (type == 2)
-        h.delta = {{"d0", delta_name(tip.round, member.id, h.seq), 1, sha256("")}, std::nan("")};
-    if (type == 3)
-        for (std::int64_t i = 0; i < 300; ++i)
-            h.ranges += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);
+    h.delta = {{"d0", delta_name(tip.round, member.id, h.seq), 1, sha256("")}, 0.5};
     auto const bytes = encode(h).bytes;
-    return type == 0 ? "{}" : type == 4 ? bytes.substr(0, bytes.size() / 2) : bytes;
+    switch (type) {
+        case 0:
+            return "{}";
+        case 1:
+            return edited_record(bytes, R"("steps":0)", R"("steps":9007199254740991)");
+        case 2:
+            return edited_record(bytes, exact(0.5), exact(std::nan("")));
+        case 3: {
+            Ranges wide;
+            for (std::int64_t i = 0; i < 300; ++i)
+                wide += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);
+            auto const text = [](Ranges const& ranges) {
+                return R"("ranges":)" + json::canonical(ranges.to_json());
+            };
+            return edited_record(bytes, text(h.ranges), text(wide));
+        }
+        default:
+            return bytes.substr(0, bytes.size() / 2);
+    }
 }
 
 std::string foreign_lease(std::int64_t k, int type)

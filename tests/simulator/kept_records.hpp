@@ -9,15 +9,16 @@ namespace curtail::protocol::simulator {
 /// Decodes each record once.
 class KeptRecords : public RecordDecoder {
   public:
+    using RecordDecoder::RecordDecoder;
     [[nodiscard]] Result<Commit> commit(std::string const& bytes,
                                         std::string const& name) const override
     {
-        return kept(commits_, bytes, name, decode_commit);
+        return kept(commits_, bytes, name, [&] { return RecordDecoder::commit(bytes, name); });
     }
     [[nodiscard]] Result<Header> header(std::string const& bytes,
                                         std::string const& name) const override
     {
-        return kept(headers_, bytes, name, decode_header);
+        return kept(headers_, bytes, name, [&] { return RecordDecoder::header(bytes, name); });
     }
 
   private:
@@ -25,15 +26,14 @@ class KeptRecords : public RecordDecoder {
     template <class Record>
     using Table = std::unordered_map<std::string, std::unordered_map<std::string, Result<Record>>>;
 
-    template <class Record>
+    template <class Record, class Decode>
     static Result<Record> kept(Table<Record>& table, std::string const& bytes,
-                               std::string const& name,
-                               Result<Record> (*decode)(std::string_view, std::string const&))
+                               std::string const& name, Decode const& decode)
     {
         auto& versions = table[name];
         auto const it = versions.find(bytes);
         if (it != versions.end()) return it->second;
-        return versions.emplace(bytes, decode(bytes, name)).first->second;
+        return versions.emplace(bytes, decode()).first->second;
     }
 
     mutable Table<Commit> commits_;

@@ -104,21 +104,29 @@ void Merges::execute(P const& p, Restore const& o)
         ++steps_;
         if (is_unanswered(p) || refuses_writes(p))
             return reply(p, Unavailable{o.op, "no answer", failure(p)});
-        auto const restored = restore(p->site_index, o);
+        auto const restored = restore(p, o);
         if (chance(chaos_.stalled)) reply_late(p, Unavailable{o.op, "time-out"});
         else reply(p, restored);
     });
 }
 
-Restored Merges::restore(std::size_t site, Restore const& o)
+// A trainer keeps its own deltas; its machine keeps models.
+Payload const* Merges::copy_of(P const& p, PartRef const& part) const
+{
+    if (part.part != delta_part) return shared_.copies.find(p->site_index, part.sha256);
+    auto const member = p->machine->status().member;
+    bool const own = member && part.name.find("/" + member->value + "/") != part.name.npos;
+    return own ? store_.original(part) : nullptr;
+}
+
+Restored Merges::restore(P const& p, Restore const& o)
 {
     auto const computed = o.recompute ? recompute(*o.recompute) : std::nullopt;
     auto const* way = o.recompute ? "repaired by a recipe" : "repaired by a copy";
     Restored restored{o.op, {}, {}};
     for (auto const& part : o.parts) {
         if (store_.payload(part) != nullptr && !chance(chaos_.stale_404)) continue;
-        auto const* content =
-            o.recompute ? made_by(computed, part) : shared_.copies.find(site, part.sha256);
+        auto const* content = o.recompute ? made_by(computed, part) : copy_of(p, part);
         bool const right = content != nullptr && content->sha256 == part.sha256;
         if (right) store_.put(part.part, part.name, *content);
         if (right) ++shared_.history.notes[way];

@@ -26,7 +26,8 @@ class Merges : private Part {
                                 Payload const& payload);
     /// Stores damaged payloads again, from copies or by computing the merge once more. Returns the
     /// answer.
-    [[nodiscard]] Restored restore(std::size_t site, Restore const& o);
+    [[nodiscard]] Restored restore(P const& p, Restore const& o);
+    [[nodiscard]] Payload const* copy_of(P const& p, PartRef const& part) const;
     /// Makes the same payloads as `o` did before. Empty: an input is damaged or missing.
     [[nodiscard]] std::optional<MergedPayloads> recompute(Merge const& o) const;
     [[nodiscard]] MergedPayloads payloads(Merge const& o, Tickets const& result,

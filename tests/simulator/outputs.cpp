@@ -137,7 +137,7 @@ void Outputs::put(P const& p, Op op, PayloadPlace const& place, Payload const& c
         bool const lost = late || chance(chaos_.no_answer);
         auto const stored = store_.put(place.part, place.name, content);
         if (!may_spoil && !lost) shared_.copies.keep(p->site_index, place.name, content);
-        if (may_spoil && chance(chaos_.spoiled)) store_.spoil(place.name);
+        if (may_spoil && chance(chaos_.spoiled)) store_.damage(place.name, false);
         if (late) reply_late(p, Unavailable{op, "time-out"});
         else if (lost) reply(p, Unavailable{op, "no answer"});
         else reply(p, Stored{op, stored});

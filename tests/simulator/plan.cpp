@@ -69,6 +69,19 @@ Chaos chaos_of(Draw& draw)
     return chaos;
 }
 
+// Limits that a small run reaches.
+RecordLimits limits_of(Draw& draw, std::size_t sites)
+{
+    RecordLimits limits;
+    auto const few = [&] { return static_cast<std::size_t>(draw.pick(2, 4)); };
+    limits.members = sites + few();
+    limits.header_ranges = few();
+    limits.skipped_ranges = few();
+    limits.aside_ranges = few();
+    limits.held_ranges = few();
+    return limits;
+}
+
 // Blocks that a fork has done or set aside before it begins. At least one block is left.
 std::optional<Origin> origin_of(Draw& draw, RunSpec const& run)
 {
@@ -125,9 +138,9 @@ void continue_without_faults(Simulator& s, std::vector<SiteId> const& sites)
     require(s.complete(), Invariant::progress, "the run is not complete");
 }
 
-void verify(Simulator& s)
+void verify(Simulator& s, RecordLimits const& limits)
 {
-    auto const summary = verify_objects(s.store().source());
+    auto const summary = verify_objects(s.store().source(), limits);
     require(summary.has_value(), Invariant::commit,
             [&] { return "the chain is invalid: " + summary.error().message(); });
 }
@@ -164,6 +177,7 @@ Plan plan_of(std::uint64_t seed)
     plan.chaos.growth_per_s = static_cast<double>(draw.pick(9, 11)) / 10;
     if (draw.pick(0, 7) == 0) plan.origin = origin_of(draw, plan.run);
     if (plan.origin) plan.run = forked(plan.run);
+    if (draw.pick(0, 3) == 0) plan.run.limits = limits_of(draw, plan.run.sites.size());
     return plan;
 }
 
@@ -178,7 +192,7 @@ void complete_run(Simulator& s, Plan const& plan)
     continue_without_faults(s, plan.run.sites);
     s.store().heal();
     check_result(s, plan.run);
-    if (plan.verifies) verify(s);
+    if (plan.verifies) verify(s, plan.run.limits);
 }
 
 }  // namespace curtail::protocol::simulator

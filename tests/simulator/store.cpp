@@ -119,28 +119,19 @@ PartRef SimStore::put(std::string const& part, std::string const& name, Payload 
             [&] { return name + " was repaired with other content"; });
     damaged_.erase(name);
     auto const& payload = payloads_.insert_or_assign(name, std::move(content)).first->second;
-    spoiled_.erase(name);
     return {part, name, payload.bytes, payload.sha256};
-}
-
-void SimStore::spoil(std::string const& name)
-{
-    spoil(name, 100);
-    spoiled_.insert(name);
 }
 
 void SimStore::damage(std::string const& name, bool remove)
 {
     damaged_.try_emplace(name, payloads_.at(name));
-    if (remove) payloads_.erase(name);
-    else spoil(name, 100);
-}
-
-void SimStore::spoil(std::string const& name, int by)
-{
+    if (remove) {
+        payloads_.erase(name);
+        return;
+    }
     auto const& payload = payloads_.at(name);
     auto content = payload.content;
-    content[0] += by;
+    content[0] += 100;
     payloads_.at(name) = Payload(std::move(content), payload.values);
 }
 
@@ -150,9 +141,6 @@ void SimStore::heal()
     damaged_.clear();
     for (auto const& [name, bytes] : headers_as_sent_) small_.insert_or_assign(name, bytes);
     restore_commits();
-    for (auto const& name : spoiled_)
-        if (payloads_.contains(name)) spoil(name, -100);
-    spoiled_.clear();
 }
 
 void SimStore::restore_commits()

@@ -70,8 +70,7 @@ class SimStore {
     /// Stores all lost commits again.
     void restore_commits();
     PartRef put(std::string const& part, std::string const& name, Payload content);
-    void spoil(std::string const& name);
-    /// Damages a payload of a commit, or removes it. Until it is stored again, the newest models
+    /// Damages a payload, or removes it. Until it is stored again, the newest models
     /// may lack it.
     void damage(std::string const& name, bool remove);
     /// Repairs all damaged objects, so that the chain can be verified.
@@ -101,7 +100,6 @@ class SimStore {
     [[nodiscard]] Digest last_amendment() const;
 
   private:
-    void spoil(std::string const& name, int by);
     void committed(std::string const& name, std::string const& bytes);
 
     void amended(Commit const& commit) const;
@@ -122,12 +120,11 @@ class SimStore {
 
     RunSpec run_;
     std::size_t blocks_;
-    std::shared_ptr<RecordDecoder const> decoder_{std::make_shared<KeptRecords>()};
+    std::shared_ptr<RecordDecoder const> decoder_{std::make_shared<KeptRecords>(run_.limits)};
     std::map<std::string, std::string> small_;
     std::map<std::string, std::string> headers_as_sent_;  ///< by name; small_ may have other bytes
     std::map<std::string, std::string> lost_;  ///< commits that the store has lost, by name
     std::map<std::string, Payload> payloads_;
-    std::set<std::string> spoiled_;
     std::map<std::string, Payload> damaged_;  ///< by name: the right content
     std::vector<Commit> chain_;
     std::vector<Digest> digests_;

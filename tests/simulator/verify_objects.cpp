@@ -5,10 +5,12 @@
 
 namespace curtail::protocol::simulator {
 
-Result<chain::ChainSummary> verify_objects(chain::VerifySource const& source)
+Result<chain::ChainSummary> verify_objects(chain::VerifySource const& source,
+                                           RecordLimits const& limits)
 {
-    auto const run = chain::read_run(source);
+    auto run = chain::read_run(source);
     if (!run) return tl::unexpected(run.error());
+    run->run.limits = limits;
     std::vector<chain::LinkedCommit> commits;
     for (CommitNumber number{1};; number = number.next()) {
         auto const bytes = source.record(commit_name(number));

@@ -32,9 +32,10 @@ Result<PendingHeaders> pending_headers(RunObjects const& objects, protocol::Memb
     constexpr std::int64_t most = 16;
     PendingHeaders pending;
     for (Seq seq = member.seq.next(); seq.value <= member.seq.value + most; seq = seq.next()) {
-        auto const more =
-            read(objects, protocol::header_name(member.id, seq), protocol::decode_header,
-                 pending.unreadable, [&](protocol::Header&& h) { pending.headers.push_back(h); });
+        auto const more = read<protocol::Header>(
+            objects, protocol::header_name(member.id, seq),
+            [](auto bytes, auto const& name) { return protocol::decode_header(bytes, name); },
+            pending.unreadable, [&](protocol::Header&& h) { pending.headers.push_back(h); });
         if (!more) return tl::unexpected(more.error());
         if (!*more) break;
     }

@@ -9,6 +9,7 @@
 #include "protocol/records/reading.hpp"
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/check.hpp"
+#include "protocol/rules/decided_work.hpp"
 #include "protocol/rules/heads.hpp"
 #include "protocol/rules/refusal.hpp"
 
@@ -21,18 +22,6 @@ namespace {
 tl::unexpected<Error> wrong(std::string const& name, std::string why)
 {
     return fail(ExitCode::protocol, "the stored run is invalid: " + name, std::move(why));
-}
-
-// True if `d` is the contribution by which its member left.
-bool leaves(Commit const& c, ContributionDecision const& d)
-{
-    bool const left = std::ranges::any_of(c.removed, [&](RemovedMember const& r) {
-        return r.member == d.member && r.reason == Removal::left;
-    });
-    bool const later = std::ranges::any_of(c.decided, [&](ContributionDecision const& o) {
-        return o.member == d.member && d.seq < o.seq;
-    });
-    return left && !later;
 }
 
 class Verifier {
@@ -127,7 +116,7 @@ class Verifier {
         if (auto const reason = refusal(in_force(summary_.run, parent), parent, held, *header))
             return wrong(name,
                          text_of(c) + " includes it, but must refuse it: " + to_text(*reason));
-        return included(parent, c, d, *header);
+        return included(c, d, *header);
     }
 
     Result<void> lost(ContributionDecision const& d, std::string why)
@@ -137,17 +126,12 @@ class Verifier {
         return {};
     }
 
-    Result<void> included(Commit const& parent, Commit const& c, ContributionDecision const& d,
-                          Header const& header)
+    Result<void> included(Commit const& c, ContributionDecision const& d, Header const& header)
     {
-        auto const name = header_name(d.member, d.seq);
-        bool const same_work = header.ranges == d.ranges && header.tokens == d.tokens &&
-                               header.steps == d.steps &&
-                               parent.round.value - header.base_round.value == d.staleness &&
-                               delta_norm(header) == d.norm;
-        if (!same_work) return wrong(name, "its work differs from the decision in " + text_of(c));
-        if (header.leaving != leaves(c, d))
-            return wrong(name, "its flag `leaving` contradicts " + text_of(c));
+        auto const differing = differing_work(c, d, header);
+        if (!differing.empty())
+            return wrong(header_name(d.member, d.seq),
+                         "its " + differing + " contradicts " + text_of(c));
         if (!header.delta) return {};
         return payload(header.delta->payload, c.round.value >= oldest_kept_);
     }

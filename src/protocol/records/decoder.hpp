@@ -11,17 +11,21 @@ namespace curtail::protocol {
 /// decode_commit() and decode_header().
 class RecordDecoder {
   public:
+    explicit RecordDecoder(RecordLimits const& limits = {}) : limits_(limits) {}
     virtual ~RecordDecoder() = default;
     [[nodiscard]] virtual Result<Commit> commit(std::string const& bytes,
                                                 std::string const& name) const
     {
-        return decode_commit(bytes, name);
+        return decode_commit(bytes, name, limits_);
     }
     [[nodiscard]] virtual Result<Header> header(std::string const& bytes,
                                                 std::string const& name) const
     {
-        return decode_header(bytes, name);
+        return decode_header(bytes, name, limits_);
     }
+
+  private:
+    RecordLimits limits_;
 };
 
 }  // namespace curtail::protocol

@@ -63,6 +63,19 @@ Ranges Ranges::lowest(std::int64_t n) const
     return out;
 }
 
+Ranges lowest_within(Ranges const& added, Ranges const& set, std::size_t limit)
+{
+    if ((set + added).list_.size() <= limit) return added;
+    Ranges part;
+    for (auto const& range : added.list_) {
+        auto more = part;
+        more.list_.push_back(range);
+        if ((set + more).list_.size() > limit) break;
+        part = std::move(more);
+    }
+    return part;
+}
+
 // Walks the borders of both sets in order.
 template <class Keep>
 Ranges Ranges::combine(Ranges const& a, Ranges const& b, Keep keep)

@@ -35,6 +35,7 @@ class Ranges {
     /// Returns the n lowest blocks. Returns all blocks if there are fewer than n.
     [[nodiscard]] Ranges lowest(std::int64_t n) const;
 
+    friend Ranges lowest_within(Ranges const& added, Ranges const& set, std::size_t limit);
     friend Ranges operator+(Ranges const& a, Ranges const& b);  ///< union
     friend Ranges operator-(Ranges const& a, Ranges const& b);  ///< difference
     friend Ranges operator&(Ranges const& a, Ranges const& b);  ///< intersection
@@ -55,8 +56,11 @@ class Ranges {
     std::vector<BlockRange> list_;
 };
 
+/// Returns the lowest part of `added` whose union with `set` has at most `limit` ranges.
+[[nodiscard]] Ranges lowest_within(Ranges const& added, Ranges const& set, std::size_t limit);
+
 /// The most ranges that one set in a record may have.
-inline constexpr std::size_t ranges_limit = 4096;
+inline constexpr std::size_t ranges_limit = 16'384;
 /// Reads the JSON form of a set: a sorted list of at most ranges_limit pairs `[begin, end]`. Each
 /// pair must satisfy 0 <= begin < end <= 2^53. At least one block must lie between two
 /// neighbours. Fails with `protocol` if `value` has another form. Error messages name the place

@@ -14,6 +14,7 @@
 #include "base/core/units.hpp"
 #include "protocol/records/params.hpp"
 #include "protocol/records/ranges.hpp"
+#include "protocol/records/record_limits.hpp"
 #include "protocol/records/settings.hpp"
 
 // The records of a run: run.json, commits, headers, leases, amendments, repair requests, signs of
@@ -26,14 +27,11 @@ inline constexpr std::int64_t record_format = 4;  ///< version of the format
 inline constexpr char const* weights_part = "w0";
 inline constexpr char const* momentum_part = "m0";
 inline constexpr char const* delta_part = "d0";
-inline constexpr std::size_t record_bytes_limit = std::size_t{256} * 1024;
-inline constexpr std::size_t members_limit = 1000;       ///< most members in a commit
-inline constexpr std::size_t norms_kept = 64;            ///< most entries of Commit::norms
-inline constexpr std::size_t header_ranges_limit = 256;  ///< most ranges in each set of a header
-inline constexpr std::size_t skips_limit = 256;          ///< most ranges in Commit::skips together
-inline constexpr std::size_t header_heads_limit = 8;     ///< most entries of Header::heads
-inline constexpr std::size_t heads_limit = 500;          ///< most heads in a commit
-inline constexpr std::size_t text_limit = 1000;          ///< most bytes in a text for people
+inline constexpr std::size_t norms_kept = 64;         ///< most entries of Commit::norms
+inline constexpr std::size_t header_heads_limit = 8;  ///< most entries of Header::heads
+inline constexpr std::size_t heads_limit = 500;       ///< most heads in a commit
+inline constexpr std::size_t sites_limit = 1000;      ///< most entries of Terms::sites
+inline constexpr std::size_t text_limit = 1000;       ///< most bytes in a text for people
 inline constexpr std::int64_t refusals_until_quarantine = 3;
 
 /// A site's training speed in 10^-6 blocks per second, without pauses. 0 means unknown.
@@ -128,6 +126,7 @@ struct RunSpec {
     std::vector<std::string> tensors;  ///< names of the model's tensors, in the order of a payload
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
     std::vector<SiteId> sites;
+    RecordLimits limits;  ///< not in the record
 
     /// Returns the number of blocks of all epochs together.
     [[nodiscard]] std::int64_t data_blocks() const { return blocks_per_epoch * epochs; }
@@ -397,15 +396,21 @@ struct EncodedRecord {
     std::string bytes;
     Digest sha256;  ///< of `bytes`; commits refer to records by this digest
 };
-/// Returns the stored form of a record.
+/// Returns the stored form of a record. Throws std::logic_error if no reader would accept it.
 [[nodiscard]] EncodedRecord encode(RunSpec const& run);
-[[nodiscard]] EncodedRecord encode(Commit const& commit);
-[[nodiscard]] EncodedRecord encode(Header const& header);
+[[nodiscard]] EncodedRecord encode(Commit const& commit, RecordLimits const& limits = {});
+[[nodiscard]] EncodedRecord encode(Header const& header, RecordLimits const& limits = {});
 [[nodiscard]] EncodedRecord encode(Lease const& lease);
 [[nodiscard]] EncodedRecord encode(Amendment const& amendment);
 [[nodiscard]] EncodedRecord encode(RepairRequest const& request);
 [[nodiscard]] EncodedRecord encode(SiteStatus const& status);
 [[nodiscard]] EncodedRecord encode(Closing const& closing);
+/// Returns the stored form of a record whose content comes from a person or from other sites. Fails
+/// with the reader's error if no reader would accept it.
+[[nodiscard]] Result<EncodedRecord> encode_if_valid(RunSpec const& run);
+[[nodiscard]] Result<EncodedRecord> encode_if_valid(Commit const& commit,
+                                                    RecordLimits const& limits = {});
+[[nodiscard]] Result<EncodedRecord> encode_if_valid(Amendment const& amendment);
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `data` if the record has another format than
@@ -417,8 +422,10 @@ struct EncodedRecord {
 ///   other fields.
 /// The message names the object and the broken rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
-[[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
-[[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name,
+                                           RecordLimits const& limits = {});
+[[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name,
+                                           RecordLimits const& limits = {});
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& name);

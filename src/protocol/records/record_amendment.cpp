@@ -35,9 +35,9 @@ std::vector<TermChange> read_changes(json::ObjectReader& r)
 
 }  // namespace
 
-EncodedRecord encode(Amendment const& a)
+Result<EncodedRecord> encode_if_valid(Amendment const& a)
 {
-    return fields::finish_with_self(json::Object{
+    auto encoded = fields::finish_with_self(json::Object{
         {"format", record_format},
         {"run", a.run.value},
         {"n", a.number},
@@ -47,6 +47,13 @@ EncodedRecord encode(Amendment const& a)
         {"zero_momentum", a.zero_momentum},
         {"reason", a.reason},
         {"time", to_unix_ms(a.time)}});
+    auto const read = decode_amendment(encoded.bytes, amendment_name(a.number));
+    return fields::if_valid(std::move(encoded), read);
+}
+
+EncodedRecord encode(Amendment const& amendment)
+{
+    return fields::valid(encode_if_valid(amendment));
 }
 
 Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name)
@@ -68,13 +75,15 @@ Result<Amendment> decode_amendment(std::string_view bytes, std::string const& na
 
 EncodedRecord encode(RepairRequest const& request)
 {
-    return fields::finish_with_self(
+    auto encoded = fields::finish_with_self(
         json::Object{{"format", record_format},
                      {"round", request.round.value},
                      {"k", request.number},
                      {"site", request.site.value},
                      {"parts", json::Array(request.parts.begin(), request.parts.end())},
                      {"time", to_unix_ms(request.time)}});
+    auto const read = decode_repair(encoded.bytes, repair_name(request.round, request.number));
+    return fields::valid(fields::if_valid(std::move(encoded), read));
 }
 
 Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& name)

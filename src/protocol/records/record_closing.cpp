@@ -11,13 +11,15 @@ EncodedRecord encode(Closing const& c)
     if (c.commit)
         commit =
             json::Object{{"number", c.commit->number.value}, {"sha256", c.commit->sha256.hex()}};
-    return fields::finish_with_self(json::Object{{"format", record_format},
-                                                 {"run", c.run.value},
-                                                 {"site", c.site.value},
-                                                 {"n", c.number},
-                                                 {"commit", std::move(commit)},
-                                                 {"heads", fields::array_of(c.heads)},
-                                                 {"time", to_unix_ms(c.time)}});
+    auto encoded = fields::finish_with_self(json::Object{{"format", record_format},
+                                                         {"run", c.run.value},
+                                                         {"site", c.site.value},
+                                                         {"n", c.number},
+                                                         {"commit", std::move(commit)},
+                                                         {"heads", fields::array_of(c.heads)},
+                                                         {"time", to_unix_ms(c.time)}});
+    auto const read = decode_closing(encoded.bytes, closing_name(c.site, c.number));
+    return fields::valid(fields::if_valid(std::move(encoded), read));
 }
 
 Result<Closing> decode_closing(std::string_view bytes, std::string const& name)

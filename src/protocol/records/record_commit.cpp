@@ -191,8 +191,6 @@ Quarantine read_quarantine(json::ObjectReader& r)
 void read_tables(json::ObjectReader& r, Commit& c)
 {
     r.each("members", [&](json::ObjectReader& o) { c.members.push_back(read_member(o)); });
-    r.require(c.members.size() <= members_limit, "members",
-              "must be at most " + std::to_string(members_limit));
     r.each("decided", [&](json::ObjectReader& o) { c.decided.push_back(read_decided(o)); });
     r.each("removed", [&](json::ObjectReader& o) {
         c.removed.push_back(
@@ -246,11 +244,22 @@ void read_heads(json::ObjectReader& r, Commit& c)
 
 }  // namespace
 
-EncodedRecord encode(Commit const& commit) { return fields::finish_with_self(content(commit)); }
-
-Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
+Result<EncodedRecord> encode_if_valid(Commit const& commit, RecordLimits const& limits)
 {
-    return fields::decode<Commit>(bytes, name, [&](json::ObjectReader& r, Commit& c) {
+    auto encoded = fields::finish_with_self(content(commit));
+    auto const read = decode_commit(encoded.bytes, commit_name(commit.number), limits);
+    return fields::if_valid(std::move(encoded), read);
+}
+
+EncodedRecord encode(Commit const& commit, RecordLimits const& limits)
+{
+    return fields::valid(encode_if_valid(commit, limits));
+}
+
+Result<Commit> decode_commit(std::string_view bytes, std::string const& name,
+                             RecordLimits const& limits)
+{
+    return fields::decode<Commit>(bytes, name, limits.bytes, [&](json::ObjectReader& r, Commit& c) {
         c.run = {fields::plain_name(r, "run")};
         c.number = {fields::count(r, "number", 1)};
         fields::require_name(r, name, commit_name(c.number));
@@ -272,6 +281,8 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
             c.aside = fields::ranges(o, "aside");
         });
         read_tables(r, c);
+        r.require(c.members.size() <= limits.members, "members",
+                  "must be at most " + std::to_string(limits.members));
         c.outer_step = r.boolean("outer_step");
         read_heads(r, c);
         r.require(fields::is_null(r, "plan"), "plan", "must be null");

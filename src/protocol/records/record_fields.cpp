@@ -37,6 +37,8 @@ std::string without_self(std::string_view bytes, std::size_t at)
     return std::string(bytes.substr(0, begin)).append(bytes.substr(last ? end : end + 1));
 }
 
+constexpr json::Limits json_limits{record_bytes_limit, json::record_limits.depth};
+
 tl::unexpected<Error> refused(std::string const& name, std::string why)
 {
     return fail(ExitCode::protocol, "refused record " + name, std::move(why));
@@ -113,6 +115,12 @@ EncodedRecord finish(json::Object record)
     return e;
 }
 
+EncodedRecord valid(Result<EncodedRecord> encoded)
+{
+    if (!encoded) throw std::logic_error("made an invalid record: " + encoded.error().message());
+    return std::move(*encoded);
+}
+
 EncodedRecord finish_with_self(json::Object record)
 {
     std::string const unknown(self_digits, '0');
@@ -126,12 +134,11 @@ EncodedRecord finish_with_self(json::Object record)
     return e;
 }
 
-Result<json::Object> open(std::string_view bytes, std::string const& name)
+Result<json::Object> open(std::string_view bytes, std::string const& name, std::size_t limit)
 {
     auto const refuse = [&](std::string why) { return refused(name, std::move(why)); };
-    if (bytes.size() > record_bytes_limit)
-        return refuse("longer than " + std::to_string(record_bytes_limit) + " bytes");
-    auto value = json::parse(bytes, name, json::Dialect::strict, json::record_limits);
+    if (bytes.size() > limit) return refuse("longer than " + std::to_string(limit) + " bytes");
+    auto value = json::parse(bytes, name, json::Dialect::strict, json_limits);
     if (!value) return refuse(value.error().message());
     auto* object = value->as_object();
     if (object == nullptr) return refuse("must be an object");
@@ -140,9 +147,10 @@ Result<json::Object> open(std::string_view bytes, std::string const& name)
     return std::move(*object);
 }
 
-Result<json::Object> open_with_self(std::string_view bytes, std::string const& name)
+Result<json::Object> open_with_self(std::string_view bytes, std::string const& name,
+                                    std::size_t limit)
 {
-    auto object = open(bytes, name);
+    auto object = open(bytes, name, limit);
     if (!object) return object;
     auto const* self = object->find("self");
     auto const* stated = self != nullptr ? self->as_text() : nullptr;

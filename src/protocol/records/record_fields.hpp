@@ -31,15 +31,20 @@ void head(json::ObjectReader& r, std::map<SiteId, JournalHeads>& heads);
 /// form without this field.
 [[nodiscard]] EncodedRecord finish_with_self(json::Object record);
 
-/// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object, contains a
-/// real number, or is not in canonical form. `name` names the record in error messages.
-[[nodiscard]] Result<json::Object> open(std::string_view bytes, std::string const& name);
+/// Parses a record. Fails with `protocol` if `bytes` is longer than `limit`, is not a JSON object,
+/// contains a real number, or is not in canonical form. `name` names the record in error messages.
+[[nodiscard]] Result<json::Object> open(std::string_view bytes, std::string const& name,
+                                        std::size_t limit = record_bytes_limit);
 /// Does the same as open(), then removes the field `self`. Fails with `protocol` if `self` is not
 /// the digest of the rest. Fails with `data` if the record has another format.
-[[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name,
+                                                  std::size_t limit = record_bytes_limit);
 
 /// Reads a record that has the fields `format` and `self`. Opens it as open_with_self() does, then
 /// calls `read` with a reader and the record. Fails with the reader's error.
+template <class Record, class Read>
+[[nodiscard]] Result<Record> decode(std::string_view bytes, std::string const& name,
+                                    std::size_t limit, Read const& read);
 template <class Record, class Read>
 [[nodiscard]] Result<Record> decode(std::string_view bytes, std::string const& name,
                                     Read const& read);
@@ -91,10 +96,22 @@ struct Difference {
 /// demands the name `right`.
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);
 
-template <class Record, class Read>
-Result<Record> decode(std::string_view bytes, std::string const& name, Read const& read)
+/// Returns `encoded` if a reader accepts it, as `read` tells.
+template <class Record>
+Result<EncodedRecord> if_valid(EncodedRecord encoded, Result<Record> const& read)
 {
-    auto object = open_with_self(bytes, name);
+    if (!read) return tl::unexpected(read.error());
+    return encoded;
+}
+
+/// Returns the record. Throws std::logic_error if no reader accepts it.
+[[nodiscard]] EncodedRecord valid(Result<EncodedRecord> encoded);
+
+template <class Record, class Read>
+Result<Record> decode(std::string_view bytes, std::string const& name, std::size_t limit,
+                      Read const& read)
+{
+    auto object = open_with_self(bytes, name, limit);
     if (!object) return tl::unexpected(object.error());
     json::Value const value(std::move(*object));
     json::ObjectReader r(value, name, ExitCode::protocol);
@@ -103,6 +120,12 @@ Result<Record> decode(std::string_view bytes, std::string const& name, Read cons
     read(r, record);
     if (auto error = r.finish()) return tl::unexpected(*error);
     return record;
+}
+
+template <class Record, class Read>
+Result<Record> decode(std::string_view bytes, std::string const& name, Read const& read)
+{
+    return decode<Record>(bytes, name, record_bytes_limit, read);
 }
 
 }  // namespace curtail::protocol::fields

@@ -28,30 +28,33 @@ std::optional<DeltaRef> read_delta(json::ObjectReader& r)
 
 }  // namespace
 
-EncodedRecord encode(Header const& h)
+EncodedRecord encode(Header const& h, RecordLimits const& limits)
 {
-    return fields::finish_with_self(json::Object{{"format", record_format},
-                                                 {"run", h.run.value},
-                                                 {"member", h.member.value},
-                                                 {"seq", h.seq.value},
-                                                 {"base_round", h.base_round.value},
-                                                 {"leaving", h.leaving},
-                                                 {"ranges", h.ranges.to_json()},
-                                                 {"skipped", h.skipped.to_json()},
-                                                 {"tokens", h.tokens.value},
-                                                 {"steps", h.steps},
-                                                 {"encoding", h.encoding},
-                                                 {"parts", parts_of(h.delta)},
-                                                 {"nonfinite", h.nonfinite},
-                                                 {"rate", h.rate},
-                                                 {"mpi", false},
-                                                 {"heads", fields::array_of(h.heads)},
-                                                 {"time", to_unix_ms(h.time)}});
+    auto encoded = fields::finish_with_self(json::Object{{"format", record_format},
+                                                         {"run", h.run.value},
+                                                         {"member", h.member.value},
+                                                         {"seq", h.seq.value},
+                                                         {"base_round", h.base_round.value},
+                                                         {"leaving", h.leaving},
+                                                         {"ranges", h.ranges.to_json()},
+                                                         {"skipped", h.skipped.to_json()},
+                                                         {"tokens", h.tokens.value},
+                                                         {"steps", h.steps},
+                                                         {"encoding", h.encoding},
+                                                         {"parts", parts_of(h.delta)},
+                                                         {"nonfinite", h.nonfinite},
+                                                         {"rate", h.rate},
+                                                         {"mpi", false},
+                                                         {"heads", fields::array_of(h.heads)},
+                                                         {"time", to_unix_ms(h.time)}});
+    auto const read = decode_header(encoded.bytes, header_name(h.member, h.seq), limits);
+    return fields::valid(fields::if_valid(std::move(encoded), read));
 }
 
-Result<Header> decode_header(std::string_view bytes, std::string const& name)
+Result<Header> decode_header(std::string_view bytes, std::string const& name,
+                             RecordLimits const& limits)
 {
-    return fields::decode<Header>(bytes, name, [&](json::ObjectReader& r, Header& h) {
+    return fields::decode<Header>(bytes, name, limits.bytes, [&](json::ObjectReader& r, Header& h) {
         h.run = {fields::plain_name(r, "run")};
         h.member = fields::member(r, "member");
         h.seq = {fields::count(r, "seq", 1)};
@@ -76,17 +79,19 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
         r.require(h.steps <= h.tokens.value, "steps", "must be at most the number of tokens");
         for (auto const& [key, ranges] :
              {std::pair("ranges", h.ranges), std::pair("skipped", h.skipped)})
-            r.require(ranges.list().size() <= header_ranges_limit, key,
-                      "must be at most " + std::to_string(header_ranges_limit));
+            r.require(ranges.list().size() <= limits.header_ranges, key,
+                      "must be at most " + std::to_string(limits.header_ranges));
     });
 }
 
 EncodedRecord encode(Lease const& l)
 {
-    return fields::finish(json::Object{{"member", l.member.value},
-                                       {"k", l.number},
-                                       {"lease_ms", l.duration.count()},
-                                       {"time", to_unix_ms(l.time)}});
+    auto encoded = fields::finish(json::Object{{"member", l.member.value},
+                                               {"k", l.number},
+                                               {"lease_ms", l.duration.count()},
+                                               {"time", to_unix_ms(l.time)}});
+    auto const read = decode_lease(encoded.bytes, "lease");
+    return fields::valid(fields::if_valid(std::move(encoded), read));
 }
 
 Result<Lease> decode_lease(std::string_view bytes, std::string const& name)

@@ -92,7 +92,7 @@ json::Object to_json(InnerOptimizer const& o)
             {"muon_precision", o.muon_bfloat16 ? "bfloat16" : "float32"}};
 }
 
-EncodedRecord encode(RunSpec const& run)
+Result<EncodedRecord> encode_if_valid(RunSpec const& run)
 {
     auto object = fixed(run);
     if (run.fork)
@@ -100,8 +100,12 @@ EncodedRecord encode(RunSpec const& run)
                                         {"number", run.fork->number.value},
                                         {"sha256", run.fork->sha256.hex()}});
     object.set("terms", fields::of(terms_of(run)));
-    return fields::finish_with_self(std::move(object));
+    auto encoded = fields::finish_with_self(std::move(object));
+    auto const read = decode_run(encoded.bytes);
+    return fields::if_valid(std::move(encoded), read);
 }
+
+EncodedRecord encode(RunSpec const& run) { return fields::valid(encode_if_valid(run)); }
 
 Result<RunSpec> decode_run(std::string_view bytes)
 {

@@ -7,10 +7,13 @@ namespace curtail::protocol {
 
 EncodedRecord encode(SiteStatus const& status)
 {
-    return fields::finish_with_self(json::Object{{"format", record_format},
-                                                 {"member", status.member.value},
-                                                 {"tip", status.tip.value},
-                                                 {"time", to_unix_ms(status.time)}});
+    auto encoded = fields::finish_with_self(json::Object{{"format", record_format},
+                                                         {"member", status.member.value},
+                                                         {"tip", status.tip.value},
+                                                         {"time", to_unix_ms(status.time)}});
+    auto const read =
+        decode_status(encoded.bytes, status_name(member_parts(status.member).process.site));
+    return fields::valid(fields::if_valid(std::move(encoded), read));
 }
 
 Result<SiteStatus> decode_status(std::string_view bytes, std::string const& name)

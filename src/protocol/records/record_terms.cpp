@@ -24,8 +24,8 @@ std::vector<SiteId> read_sites(json::ObjectReader& r)
         r.require(good, "sites", "must be a list of different names");
         if (good) sites.push_back({*text});
     }
-    r.require(!sites.empty() && sites.size() <= members_limit, "sites",
-              fmt::format("must be 1 to {}", members_limit));
+    r.require(!sites.empty() && sites.size() <= sites_limit, "sites",
+              fmt::format("must be 1 to {}", sites_limit));
     return sites;
 }
 

@@ -129,7 +129,7 @@ class Checker {
         included_ += d.ranges;
         totals_.tokens += d.tokens;
         totals_.steps += d.steps;
-        forget_skips(d.ranges, expected_);
+        forget_skips(run_, d.ranges, expected_);
         count_skipped(run_, member_parts(d.member).process.site, d.skipped, expected_);
         if (d.ranges.empty()) return;
         norms_.push_back(d.norm);

@@ -77,7 +77,7 @@ class Decisions {
         out_.done += header.ranges;
         out_.totals.tokens += header.tokens;
         out_.totals.steps += header.steps;
-        forget_skips(header.ranges, out_);
+        forget_skips(run_, header.ranges, out_);
         count_skipped(run_, member_parts(header.member).process.site, header.skipped, out_);
         if (header.ranges.empty()) return;
         new_model_ = true;
@@ -92,8 +92,9 @@ class Decisions {
 };
 
 // Step 4: admits the process unless an earlier create of its own has landed.
-bool admit(Commit& out, Admission const& admission)
+bool admit(RunSpec const& run, Commit& out, Admission const& admission)
 {
+    if (out.members.size() >= run.limits.members) return false;
     auto const same = [&](Member const& m) {
         return member_parts(m.id).process == admission.process;
     };
@@ -216,6 +217,11 @@ std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rat
     return std::max(quantum, up(blocks, quantum) * quantum);
 }
 
+std::size_t most_held_ranges(RunSpec const& run, Commit const& commit)
+{
+    return std::max<std::size_t>(1, run.limits.held_ranges / commit.members.size());
+}
+
 void grant(RunSpec const& run, Commit& commit)
 {
     auto free = Ranges::between(0, run.stream_blocks()) - commit.done - commit.aside;
@@ -227,7 +233,8 @@ void grant(RunSpec const& run, Commit& commit)
     }
     for (auto& m : commit.members) {
         auto const fit = free - better_elsewhere(m.site, commit, commit.members);
-        auto const given = fit.lowest(grant_target(run, left, m.rate, sum) - m.held.count());
+        auto const wanted = fit.lowest(grant_target(run, left, m.rate, sum) - m.held.count());
+        auto const given = lowest_within(wanted, m.held, most_held_ranges(run, commit));
         m.held += given;
         free -= given;
     }
@@ -281,7 +288,7 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
     changed = set_rate(out, intents) || changed;
     changed = remove_members(out, intents, decisions) || changed;
     if (decisions.new_model()) begin_round(rules, parent, decisions, out);
-    if (intents.admit) changed = admit(out, *intents.admit) || changed;
+    if (intents.admit) changed = admit(rules, out, *intents.admit) || changed;
     grant(rules, out);
     changed = complete_if_done(rules, out) || changed;
     changed = take_in(run, intents.amend, out) || changed;

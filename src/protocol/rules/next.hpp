@@ -70,10 +70,15 @@ struct Intents {
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
+/// Returns in how many ranges a member of `commit` may hold blocks before it gets more:
+/// RecordLimits::held_ranges by the number of members, at least 1. `commit` has a member.
+[[nodiscard]] std::size_t most_held_ranges(RunSpec const& run, Commit const& commit);
+
 /// Grants free blocks to the members of `commit` until each member holds at least its
 /// grant_target() or no block is free for it. Serves one member after the other, in the order of
 /// the table. Grants the lowest free blocks first. A block is free if it is neither done nor aside
-/// and no member holds it. No member gets a block of better_elsewhere() (protocol/rules/skips.hpp).
+/// and no member holds it. No member gets more ranges than most_held_ranges(), or a block of
+/// better_elsewhere() (protocol/rules/skips.hpp).
 void grant(RunSpec const& run, Commit& commit);
 
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This

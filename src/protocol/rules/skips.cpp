@@ -20,20 +20,21 @@ Table table_of(Commit const& commit)
 }
 
 // Keeps the lowest ranges, because grants begin with the lowest blocks.
-void bound(Table& table)
+void bound(Table& table, std::size_t limit)
 {
     std::vector<std::int64_t> begins;
     for (auto const& [key, blocks] : table)
         for (auto const& range : blocks.list()) begins.push_back(range.begin);
-    if (begins.size() <= skips_limit) return;
-    std::nth_element(begins.begin(), begins.begin() + skips_limit, begins.end());
-    auto const kept = Ranges::between(0, begins[skips_limit]);
+    if (begins.size() <= limit) return;
+    std::nth_element(begins.begin(), begins.begin() + static_cast<std::ptrdiff_t>(limit),
+                     begins.end());
+    auto const kept = Ranges::between(0, begins[limit]);
     for (auto& [key, blocks] : table) blocks = blocks & kept;
 }
 
-void put_table(Table& table, Commit& commit)
+void put_table(RunSpec const& run, Table& table, Commit& commit)
 {
-    bound(table);
+    bound(table, run.limits.skipped_ranges);
     commit.skips.clear();
     for (auto const& [key, blocks] : table)
         if (!blocks.empty()) commit.skips.push_back({key.first, key.second, blocks});
@@ -64,6 +65,12 @@ std::int64_t aside_limit(RunSpec const& run)
     return std::max<std::int64_t>(1, run.stream_blocks() / 1000);
 }
 
+bool is_aside_full(RunSpec const& run, Commit const& commit)
+{
+    return commit.aside.count() >= aside_limit(run) ||
+           commit.aside.list().size() >= run.limits.aside_ranges;
+}
+
 void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks, Commit& commit)
 {
     if (blocks.empty()) return;
@@ -77,17 +84,18 @@ void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks,
     }
     table[{site, 1}] += first_time;
     auto const room = aside_limit(run) - commit.aside.count();
-    auto const set_aside = ripe(site, blocks, table).lowest(std::max<std::int64_t>(0, room));
+    auto const fit = ripe(site, blocks, table).lowest(std::max<std::int64_t>(0, room));
+    auto const set_aside = lowest_within(fit, commit.aside, run.limits.aside_ranges);
     commit.aside += set_aside;
     for (auto& [key, skipped] : table) skipped -= set_aside;
-    put_table(table, commit);
+    put_table(run, table, commit);
 }
 
-void forget_skips(Ranges const& included, Commit& commit)
+void forget_skips(RunSpec const& run, Ranges const& included, Commit& commit)
 {
     auto table = table_of(commit);
     for (auto& [key, blocks] : table) blocks -= included;
-    put_table(table, commit);
+    put_table(run, table, commit);
 }
 
 Ranges better_elsewhere(SiteId const& site, Commit const& commit,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "protocol/rules/clipping.hpp"
+#include "protocol/rules/decided_work.hpp"
 #include "protocol/rules/skips.hpp"
 #include "protocol/site/notes.hpp"
 #include "protocol/site/steps.hpp"
@@ -17,7 +18,7 @@ bool keeps_failing(Parts const& p)
     auto const& tip = *p.chain.tip();
     auto const blocks = p.history.only_skipped();
     if (blocks.empty()) return false;
-    if (tip.aside.count() >= aside_limit(p.chain.run())) return true;
+    if (is_aside_full(p.chain.run(), tip)) return true;
     bool others = false;
     for (auto const& m : tip.members) others = others || m.site != p.config.process.site;
     auto suspected = tip.aside;
@@ -83,6 +84,23 @@ void resume(Parts& p)
     p.machine.go(p.schedule.back);
 }
 
+// Lists the contributions that the newest merge includes, and whose headers this process has not
+// read yet.
+void list_unread_decisions(Parts& p)
+{
+    auto const& tip = *p.chain.tip();
+    if (tip.kind != Commit::Kind::merge) return;
+    p.unread = {tip, {}};
+    if (p.proposal.is_draft(p.chain.tip_sha256())) return;
+    for (auto const& d : tip.decided) {
+        Key const key{d.member, d.seq};
+        if (d.inlined || d.refused) continue;
+        bool const same = p.pending.contains(key) && p.pending.at(key).sha256 == d.header &&
+                          differing_work(tip, d, p.pending.at(key).header).empty();
+        if (!same) p.unread.included.push_back(d);
+    }
+}
+
 }  // namespace
 
 bool take_next(Parts& p, std::string const& bytes)
@@ -103,6 +121,7 @@ bool take_next(Parts& p, std::string const& bytes)
     if (p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before)
         p.amendments.look_again();
     if (p.chain.tip()->amended != before) report_void_amendment(p, terms);
+    list_unread_decisions(p);
     p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());
@@ -120,7 +139,38 @@ void answered_forward(Parts& p, Input const& input)
     if (auto const* got = std::get_if<Got>(&input)) {
         if (take_next(p, got->bytes)) p.machine.go(phase);
     } else
-        p.machine.switch_to(phase == Phase::adopt_forward ? Phase::adopt_apply : Phase::base_load);
+        p.machine.switch_to(phase == Phase::adopt_forward ? Phase::adopt_headers
+                                                          : Phase::base_load);
+}
+
+void act_adopt_headers(Parts& p)
+{
+    if (p.unread.included.empty() || p.machine.stopping())
+        return p.machine.switch_to(Phase::adopt_apply);
+    auto const& d = p.unread.included.back();
+    p.machine.get(header_name(d.member, d.seq));
+}
+
+// A header that the store does not return contradicts nothing.
+void answered_adopt_headers(Parts& p, Input const& input)
+{
+    auto const& commit = p.unread.commit;
+    auto const d = p.unread.included.back();
+    auto const name = header_name(d.member, d.seq);
+    p.unread.included.pop_back();
+    p.machine.go(Phase::adopt_headers);
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return;
+    auto const header = p.config.decoder->header(got->bytes, name);
+    if (!header) return;
+    auto const differing =
+        sha256(got->bytes) == d.header ? differing_work(commit, d, *header) : std::string("digest");
+    if (differing.empty()) return;
+    auto const number = std::to_string(commit.number.value);
+    finish(p, Error{ExitCode::protocol, "cannot adopt the model of commit " + number,
+                    "it states another " + differing + " than " + name,
+                    "another program has written this commit; begin a new run from commit " +
+                        std::to_string(commit.number.value - 1) + " with `curtail-store fork`"});
 }
 
 void act_adopt_apply(Parts& p)

@@ -129,11 +129,17 @@ void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase:
 // sites are the only part that this program did not make, so it first tries without one of them.
 bool set_draft(Parts& p, Commit commit)
 {
-    auto encoded = encode(commit);
-    auto error = p.chain.check_next(encoded);
+    auto encoded = encode_if_valid(commit, p.chain.run().limits);
+    auto error = encoded ? p.chain.check_next(*encoded) : std::optional(encoded.error());
     if (!error) {
-        p.proposal.set_draft({std::move(commit), std::move(encoded)});
+        p.proposal.set_draft({std::move(commit), std::move(*encoded)});
         return true;
+    }
+    if (p.proposal.mode() == Mode::lone) {
+        // Its contributions are too long together. A merge can decide one after the other.
+        p.payloads.abandon(p.machine);
+        p.machine.go(Phase::publish_store);
+        return false;
     }
     if (p.proposal.includes_others() && p.pending.postpone_widest()) {
         p.machine.go(Phase::merge);

@@ -48,12 +48,21 @@ bool Contributions::has_published() const
 
 void Contributions::doubt()
 {
-    for (auto& own : undecided_) own.doubtful = own.published;
+    for (auto& own : undecided_) {
+        own.doubtful = own.published;
+        own.unproven = own.published && own.header.delta;
+    }
 }
 
 OwnContribution* Contributions::next_doubtful()
 {
     auto const it = std::ranges::find(undecided_, true, &OwnContribution::doubtful);
+    return it == undecided_.end() ? nullptr : &*it;
+}
+
+OwnContribution* Contributions::next_unproven()
+{
+    auto const it = std::ranges::find(undecided_, true, &OwnContribution::unproven);
     return it == undecided_.end() ? nullptr : &*it;
 }
 

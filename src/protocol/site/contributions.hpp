@@ -16,6 +16,8 @@ struct OwnContribution {
     bool unanswered{};  ///< the store did not answer an earlier try to create the header
     bool published{};   ///< the header is in the store
     bool doubtful{};    ///< the header in the store may be damaged, so it must be read back
+    bool unproven{};    ///< the delta in the store may be damaged, so it must be read back
+    bool unusable{};    ///< the delta in the store is damaged, and this process cannot mend it
     bool damaged{};     ///< the header was not intact when this process read it last
     int restores{};     ///< how often this process has stored the header again
 };
@@ -44,12 +46,14 @@ class Contributions {
     /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;
 
-    /// Marks all published contributions as doubtful: the process reads their headers back, and
-    /// stores again those that are damaged. It does so before it merges, before it leaves, and
-    /// after a merge commit that did not decide them.
+    /// Marks all published contributions as doubtful and their deltas as unproven: the process
+    /// reads both back, and stores again what is damaged. It does so before it merges, before it
+    /// leaves, and after a merge commit that did not decide them.
     void doubt();
     /// Returns the first doubtful contribution, or null.
     [[nodiscard]] OwnContribution* next_doubtful();
+    /// Returns the first contribution with an unproven delta, or null.
+    [[nodiscard]] OwnContribution* next_unproven();
 
     /// Removes contributions that a commit has decided: those up to `last`.
     void remove_decided(Seq last);

@@ -12,21 +12,23 @@
 namespace curtail::protocol::site {
 namespace {
 
-// Exits if the run does not list this site. Waits while the site is in quarantine. False: the
-// process must not join now.
+// Looks at the chain again after `wait`, or earlier.
+void wait_to_join(Parts& p, Millis wait)
+{
+    p.machine.go(Phase::find_commit);
+    p.machine.pause_until(p.machine.now() + std::min(wait, p.chain.run().params.poll_run));
+}
+
+// Exits if the run does not list this site. Waits while the site is in quarantine. False:
+// the process must not join now.
 bool may_join(Parts& p)
 {
     auto const& tip = *p.chain.tip();
     auto const& site = p.config.process.site;
     if (may_enter(tip, site, store_now(p))) return true;
     auto const* quarantine = quarantine_of(tip, site, store_now(p));
-    if (quarantine == nullptr) {
-        finish(p, retired_error(p));
-        return false;
-    }
-    auto const left = std::max(Millis{0}, quarantine->until - store_now(p));
-    p.machine.go(Phase::find_commit);
-    p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
+    if (quarantine == nullptr) finish(p, retired_error(p));
+    else wait_to_join(p, std::max(Millis{0}, quarantine->until - store_now(p)));
     return false;
 }
 
@@ -132,7 +134,8 @@ void act_join(Parts& p)
         auto const id = member_id(p.config.process, p.chain.tip()->number.next());
         auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
                            store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
-        if (!commit) throw std::logic_error("a join that changes nothing");
+        // The table of members is full.
+        if (!commit) return wait_to_join(p, p.chain.run().params.poll_wait);
         if (!set_draft(p, std::move(*commit))) return;
     }
     p.machine.create(commit_name(p.proposal.draft()->commit.number),

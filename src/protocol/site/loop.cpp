@@ -28,7 +28,7 @@ std::optional<StoreFailure> failure_in(Input const& input)
 bool counts(Parts const& p, Ranges const& blocks, char const* what)
 {
     if (!p.training.loaded()) return false;
-    if (!p.chain.tip()->find(*p.member) || trainable(p).contains(blocks)) return true;
+    if (!p.chain.tip()->find(*p.member) || untrained(p).contains(blocks)) return true;
     throw std::logic_error(std::string(what) + " blocks without an order: " + blocks.to_string());
 }
 
@@ -37,6 +37,16 @@ void stepped(Parts& p, Stepped const& step)
     if (!counts(p, step.blocks, "trained")) return;
     p.training.step(step.blocks);
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
+}
+
+// Skipped blocks leave gaps. If a header could list no more gaps, the trainer may continue with
+// fewer blocks only.
+void skipped(Parts& p, Skipped const& step)
+{
+    if (!counts(p, step.blocks, "skipped")) return;
+    p.training.skip(step.blocks);
+    bool const member = p.chain.tip()->find(*p.member) != nullptr;
+    if (member && !p.training.paused() && trainable(p) != untrained(p)) order_training(p);
 }
 
 bool is_status_due(Parts& p)
@@ -268,7 +278,7 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
             using T = std::decay_t<decltype(in)>;
             if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
             else if constexpr (std::is_same_v<T, Skipped>) {
-                if (counts(p, in.blocks, "skipped")) p.training.skip(in.blocks);
+                skipped(p, in);
             } else if constexpr (std::is_same_v<T, Published>) p.heads = in.heads;
             else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
             else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "protocol/site/steps.hpp"
 
 // MERGE and LONE: a model for the next commit.
@@ -21,11 +23,27 @@ Merge merge_of(Parts& p, MergeKey const& key)
     return merge;
 }
 
+// True if a contribution whose delta is damaged may wait for the next merge. Its owner reads the
+// delta back after a merge that leaves it out, and stores it again.
+bool may_wait(Parts const& p, Key const& key)
+{
+    auto const& header = p.pending.at(key).header;
+    bool const own = p.member && key.first == *p.member;
+    bool const stale_then =
+        p.chain.tip()->round.value - header.base_round.value >= p.chain.run().params.max_staleness;
+    bool const others = std::ranges::any_of(p.chain.tip()->members, [&](Member const& m) {
+        return m.id != key.first && p.pending.next_of(m) != nullptr;
+    });
+    return !own && !header.leaving && !stale_then && others && p.proposal.mode() != Mode::fold;
+}
+
 void merge_refused(Parts& p, std::vector<Merged::UnusableContribution> const& refused)
 {
     bool wait = false;
     for (auto const& r : refused) {
         if (r.absent && p.pending.count_absent({r.member, r.seq})) wait = true;
+        else if (r.reason == Refusal::digest && may_wait(p, {r.member, r.seq}))
+            p.pending.postpone({r.member, r.seq});
         else p.pending.refuse({r.member, r.seq}, r.reason);
     }
     p.payloads.abandon(p.machine);

@@ -267,7 +267,8 @@ struct Restore {
     Op op{};
     std::vector<PartRef> parts;
     /// The merge that made `parts`, which the program shall compute again. Its `op` has no meaning.
-    /// Empty: the bytes are those that the program keeps (Keep).
+    /// Empty: the bytes are those that the program keeps (Keep), or of a delta that the trainer
+    /// keeps.
     std::optional<Merge> recompute;
 };
 

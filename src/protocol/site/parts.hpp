@@ -48,6 +48,13 @@ struct Base {
     bool merged{};   ///< a merge commit has arrived during the wait
 };
 
+/// The newest merge, and those contributions that it includes and whose headers this process has
+/// not read yet.
+struct UnreadMerge {
+    Commit commit;
+    std::vector<ContributionDecision> included;
+};
+
 /// The parts that are reset when this process's membership ends.
 struct Membership {
     std::optional<MemberId> member;  ///< empty: not a member
@@ -56,6 +63,7 @@ struct Membership {
     Training training;
     Contributions contributions;
     PendingContributions pending;
+    UnreadMerge unread;
     Proposal proposal;
 };
 

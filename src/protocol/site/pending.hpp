@@ -33,9 +33,10 @@ class PendingContributions {
 
     /// Marks the contribution as bad, so that the next commit refuses it.
     void refuse(Key const& key, Refusal reason) { known_.at(key).bad = reason; }
-    /// Leaves the header with the most ranges out of all() and next_of() until the next
-    /// resume_all(). The caller calls this if the next commit would be invalid, e.g. too long.
-    /// Returns false if all headers are left out.
+    /// Leaves the contribution out of all() and next_of() until the next resume_all().
+    void postpone(Key const& key) { postponed_.insert(key); }
+    /// Postpones the header with the most ranges. The caller calls this if the next commit would be
+    /// invalid, e.g. too long. Returns false if all headers are left out.
     bool postpone_widest();
     void resume_all() { postponed_.clear(); }
     /// Counts an answer that the contribution's payload is missing. Returns true for the first four

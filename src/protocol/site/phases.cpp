@@ -81,6 +81,7 @@ constexpr PhaseRow rows[] = {
      wants_cut},
     {Phase::run_header, ProtocolState::run, end_of_round, act_run_header, answered_run_header,
      wants_cut},
+    {Phase::run_delta, ProtocolState::run, end_of_round, act_run_delta, answered_run_delta},
     {Phase::cut, ProtocolState::cut, "the trainer to finish its step", act_nothing, answered_cut},
     {Phase::publish_store, ProtocolState::publish, "the store to take the contribution's payload",
      act_publish_store, answered_publish},
@@ -106,6 +107,8 @@ constexpr PhaseRow rows[] = {
      stops},
     {Phase::gather_own, ProtocolState::gather, "the store to return this site's own header",
      act_gather_own, answered_gather_own, stops},
+    {Phase::gather_delta, ProtocolState::gather, "the store to return this site's own delta",
+     act_gather_delta, answered_gather_delta},
     {Phase::merge, ProtocolState::merge, "the merge of the contributions", act_merge,
      answered_merge},
     {Phase::lone_store, ProtocolState::lone, "the store to take this site's weights",
@@ -118,6 +121,8 @@ constexpr PhaseRow rows[] = {
     {Phase::garbage, ProtocolState::commit, "records of rounds whose payloads have expired",
      act_garbage, answered_garbage},
     {Phase::adopt_forward, ProtocolState::adopt, adoption, act_next_commit, answered_forward},
+    {Phase::adopt_headers, ProtocolState::adopt, adoption, act_adopt_headers,
+     answered_adopt_headers, stops},
     {Phase::adopt_apply, ProtocolState::adopt, adoption, act_adopt_apply, answered_adopt},
     {Phase::mend_list, ProtocolState::repair, lost_commits, act_mend_list, answered_mend_list,
      urgent_during_mend},
@@ -173,7 +178,8 @@ char const* waiting_for(Parts const& p, bool is_member)
     auto const phase = p.machine.phase();
     if (shown_row(p).state == ProtocolState::run && !is_member) return newest_commit;
     bool const trains = phase == Phase::run || phase == Phase::run_poll ||
-                        phase == Phase::run_amendment || phase == Phase::run_header;
+                        phase == Phase::run_amendment || phase == Phase::run_header ||
+                        phase == Phase::run_delta;
     return trains && trainable(p).empty() ? "blocks to train" : shown_row(p).waiting_for;
 }
 

@@ -53,7 +53,14 @@ void answered_run_list(Parts& p, Input const& input)
                     "`curtail-store copy` or `curtail-store fork`"});
 }
 
-void act_run_create(Parts& p) { p.machine.create(run_name, encode(p.config.run).bytes); }
+void act_run_create(Parts& p)
+{
+    auto encoded = encode_if_valid(p.config.run);
+    if (encoded) return p.machine.create(run_name, std::move(encoded->bytes));
+    auto& error = encoded.error();
+    error.code = ExitCode::config;
+    finish(p, error.with_context("cannot create the run of this configuration"));
+}
 
 void answered_run(Parts& p, Input const& input)
 {
@@ -64,6 +71,7 @@ void answered_run(Parts& p, Input const& input)
     auto run = decode_run(got->bytes);
     if (!run) return handle_invalid_record(p, run.error());
     if (auto error = difference(*run, p.config.run)) return finish(p, *error);
+    run->limits = p.config.run.limits;
     p.chain.set_run(std::move(*run), sha256(got->bytes));
     p.failures.bad_reads = 0;
     p.failures.misses = 0;

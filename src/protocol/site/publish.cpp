@@ -139,7 +139,7 @@ void act_publish_header(Parts& p)
         own.header.rate = rate(p);
         own.header.heads = p.heads;
         own.header.time = store_now(p);
-        own.encoded = encode(own.header);
+        own.encoded = encode(own.header, p.chain.run().limits);
     }
     p.machine.create(header_name(own.header.member, own.header.seq), own.encoded->bytes, true);
 }

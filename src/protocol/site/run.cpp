@@ -37,9 +37,10 @@ std::int64_t target_at_measured_rate(Parts const& p)
 // left to train, some blocks are free, and the target exceeds the holding.
 bool wants_rate(Parts const& p)
 {
-    bool const known = p.history.measured() && rate(p) > 0;
-    if (!known || trainable(p).count() > p.chain.run().params.grant_quantum) return false;
     auto const& me = *p.chain.tip()->find(*p.member);
+    bool const known = p.history.measured() && rate(p) > 0;
+    bool const full = me.held.list().size() >= most_held_ranges(p.chain.run(), *p.chain.tip());
+    if (!known || full || untrained(p).count() > p.chain.run().params.grant_quantum) return false;
     return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
 }
 
@@ -65,8 +66,10 @@ Needs needs_of(Parts& p)
 // True if the member has something to cut, and should do so now.
 bool cut_is_due(Parts const& p, Needs const& needs)
 {
+    // More blocks are of no use to a member whose header could not list them.
+    bool const full = needs.blocks && !untrained(p).empty();
     return p.training.has_work() && p.contributions.count() < p.chain.run().params.max_undecided &&
-           (needs.cut || (needs.blocks && !needs.more_blocks));
+           (needs.cut || full || (needs.blocks && !needs.more_blocks));
 }
 
 // Cuts, merges, asks for more blocks or scans, whichever is due first.
@@ -181,6 +184,14 @@ bool lone(Parts const& p)
 
 Ranges trainable(Parts const& p)
 {
+    // Half of the limit is for steps that the trainer makes before it obeys.
+    auto const most = std::max<std::size_t>(1, p.chain.run().limits.header_ranges / 2);
+    auto const blocks = lowest_within(untrained(p), p.training.since(), most);
+    return lowest_within(blocks, p.training.skipped(), most);
+}
+
+Ranges untrained(Parts const& p)
+{
     return p.chain.tip()->find(*p.member)->held - p.training.since() - p.training.skipped() -
            p.contributions.kept_ranges();
 }
@@ -207,7 +218,7 @@ void act_run(Parts& p)
     if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
     else if (is_poll_due(p, cuts)) p.machine.switch_to(Phase::run_poll);
-    else if (!cuts && (attend_repairs(p) || attend_own_header(p) || attend_lost_commits(p))) return;
+    else if (!cuts && (attend_repairs(p) || attend_own_work(p) || attend_lost_commits(p))) return;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
     else act_on_round(p);

@@ -14,7 +14,8 @@ void begin_scan(Parts& p, std::vector<MemberId> members)
     for (auto const& own : p.contributions.undecided())
         if (own.published)
             p.pending.add({own.header.member, own.header.seq},
-                          {own.header, own.encoded->sha256, {}});
+                          {own.header, own.encoded->sha256,
+                           own.unusable ? std::optional(Refusal::digest) : std::nullopt});
 }
 
 bool act_scan(Parts& p)
@@ -47,7 +48,9 @@ KnownContribution const* find_contribution(Parts const& p, MemberId const& id)
 
 void propose_removal(Parts& p, MemberId const& id, Removal reason)
 {
-    if (find_contribution(p, id) != nullptr || p.scan.unresolved(id)) return;
+    auto const* m = p.chain.tip()->find(id);
+    bool const found = m != nullptr && p.pending.contains({id, m->seq.next()});
+    if (found || p.scan.unresolved(id)) return;
     auto const seq = p.chain.tip()->find(id)->seq;
     if (auto const* why = p.scan.unread({id, seq.next()}))
         p.machine.send(header_unreadable_note(id, header_name(id, seq.next()), *why));

@@ -153,6 +153,9 @@ bool wants_cut(Parts& p);
 /// - this member was admitted in an earlier round, or before all other members.
 [[nodiscard]] bool lone(Parts const& p);
 /// Returns the blocks that this member holds and has not trained on.
+[[nodiscard]] Ranges untrained(Parts const& p);
+/// Returns those of untrained() on which the trainer may train before the next cut. A header lists
+/// few ranges (RecordLimits), so it may be a part of them, or none: then a cut is due.
 [[nodiscard]] Ranges trainable(Parts const& p);
 /// Returns when the round that this member now takes over ends: `round_time` after the merge commit
 /// with which it began, by the store's clock. This is at least `round_time` / 10 from now, and at
@@ -181,16 +184,20 @@ void exit_after_leaving(Parts& p);
 /// an empty last contribution instead.
 void leave(Parts& p);
 
-// ---- own_headers.cpp: reading own headers back
+// ---- own_work.cpp: reading own headers and deltas back
 
 /// Stores the header of `own` again.
 void store_header_again(Parts& p, OwnContribution& own);
-/// In the state `run`: reads a header back if it is time. Otherwise returns false.
-bool attend_own_header(Parts& p);
+/// In the state `run`: reads a header or a delta back if it is time. Otherwise returns false.
+bool attend_own_work(Parts& p);
 void act_run_header(Parts& p);
 void answered_run_header(Parts& p, Input const& input);
+void act_run_delta(Parts& p);
+void answered_run_delta(Parts& p, Input const& input);
 void act_gather_own(Parts& p);
 void answered_gather_own(Parts& p, Input const& input);
+void act_gather_delta(Parts& p);
+void answered_gather_delta(Parts& p, Input const& input);
 void act_leave_header(Parts& p);
 void answered_leave_header(Parts& p, Input const& input);
 void answered_leave_commit(Parts& p, Input const& input);
@@ -263,6 +270,7 @@ void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
 /// - in a fold or merge, PendingContributions::postpone_widest() leaves out a contribution, and the
 /// site merges again;
+/// - a lone member publishes its contributions instead;
 /// - in another mode, or if there is no contribution to leave out, the process exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
@@ -280,6 +288,9 @@ void answered_garbage(Parts& p, Input const& input);
 bool take_next(Parts& p, std::string const& bytes);
 /// Reads forward to the newest commit, for `adopt_forward` and `base_forward`.
 void answered_forward(Parts& p, Input const& input);
+/// Compares the newest merge with the headers that it decides.
+void act_adopt_headers(Parts& p);
+void answered_adopt_headers(Parts& p, Input const& input);
 void act_adopt_apply(Parts& p);
 void answered_adopt(Parts& p, Input const& input);
 

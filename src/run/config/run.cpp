@@ -178,8 +178,8 @@ NamedFiles read_names(json::ObjectReader& r, std::filesystem::path const& file)
 {
     NamedFiles named{read_path(r, file, "model"), {}};
     auto const& sites = r.list("sites");
-    r.require(!sites.empty() && sites.size() <= protocol::members_limit, "sites",
-              fmt::format("must name 1 to {} site files", protocol::members_limit));
+    r.require(!sites.empty() && sites.size() <= protocol::sites_limit, "sites",
+              fmt::format("must name 1 to {} site files", protocol::sites_limit));
     for (auto const& site : sites) {
         auto const* name = site.as_text();
         bool const good = name != nullptr && !name->empty();

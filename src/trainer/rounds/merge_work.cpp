@@ -87,7 +87,8 @@ Result<bool> MergeWork::put_kept(protocol::PartRef const& part, chain::KeptPaylo
                                  CallLimits const& call) const
 {
     auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);
-    return bytes ? transport_.put_again(part, std::string_view(*bytes), call) : false;
+    if (bytes) return transport_.put_again(part, std::string_view(*bytes), call);
+    return transport_.put_made_again(part, call);
 }
 
 Result<bool> MergeWork::put_computed(protocol::PartRef const& part, protocol::Merge const& merge,

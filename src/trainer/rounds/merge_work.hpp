@@ -58,7 +58,8 @@ class MergeWork {
     [[nodiscard]] tl::expected<MergeResult, chain::Merger::Obstacle> compute(
         protocol::Merge const& question, std::vector<std::string>& warnings,
         CallLimits const& call) const;
-    /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
+    /// Stores the copy of `part` again, or what this process has made. Returns false if there is no
+    /// undamaged copy.
     [[nodiscard]] Result<bool> put_kept(protocol::PartRef const& part, chain::KeptPayloads* kept,
                                         CallLimits const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.

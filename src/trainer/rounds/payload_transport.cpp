@@ -73,6 +73,14 @@ Result<bool> PayloadTransport::put_again(protocol::PartRef const& part, Pieces c
     return store_->put(*name, bytes, call).map([] { return true; });
 }
 
+Result<bool> PayloadTransport::put_made_again(protocol::PartRef const& part,
+                                              CallLimits const& call) const
+{
+    auto const values = made_->find(part);
+    if (!values) return false;
+    return put_again(part, payload::encode(*layout_, part.part, *values).pieces(), call);
+}
+
 tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(protocol::PartRef const& part,
                                                                  CallLimits const& call) const
 {

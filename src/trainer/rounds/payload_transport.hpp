@@ -39,6 +39,10 @@ class PayloadTransport {
     /// the bytes that `part` describes.
     [[nodiscard]] Result<bool> put_again(protocol::PartRef const& part, Pieces const& bytes,
                                          CallLimits const& call) const;
+    /// Stores the payload again from the values that this process holds (get()). Returns false if
+    /// it does not hold them.
+    [[nodiscard]] Result<bool> put_made_again(protocol::PartRef const& part,
+                                              CallLimits const& call) const;
     /// Reads and verifies the payload that `part` names. Returns the values that were stored if
     /// this process made it and still holds them, and if they still have the digest.
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get(protocol::PartRef const& part,

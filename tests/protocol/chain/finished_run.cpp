@@ -95,7 +95,7 @@ TEST_F(FinishedRun, AnyChangedPayloadFails)
     for (auto const& entry : s->store().payloads()) names.push_back(entry.first);
     ASSERT_GE(names.size(), 2U);
     for (auto const& name : names) {
-        s->store().spoil(name);
+        s->store().damage(name, false);
         auto const v = simulator::verify_objects(s->store().source());
         ASSERT_FALSE(v) << name;
         EXPECT_THAT(v.error().message(), HasSubstr(name));

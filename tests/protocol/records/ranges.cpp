@@ -106,5 +106,17 @@ TEST(Names, AreParsedStrictly)
     EXPECT_FALSE(is_model_name("models/6/x-4/w0.h5", {6}, "w0"));
 }
 
+TEST(Ranges, LowestWithinLimitsTheRangesOfAUnion)
+{
+    Ranges even;
+    for (std::int64_t n = 0; n < 40; n += 2) even += {{n, n + 1}};
+    EXPECT_EQ(lowest_within(even, {}, 2), (Ranges{{0, 1}, {2, 3}}));
+    EXPECT_EQ(lowest_within(even, {{1, 2}, {3, 4}}, 2), (Ranges{{0, 1}, {2, 3}, {4, 5}, {6, 7}}))
+        << "these blocks fill gaps";
+    EXPECT_EQ(lowest_within({{5, 9}}, {{0, 5}}, 1), (Ranges{{5, 9}}));
+    EXPECT_TRUE(lowest_within({{6, 9}}, {{0, 5}}, 1).empty());
+    EXPECT_TRUE(lowest_within({{6, 9}}, {{0, 1}, {2, 3}, {4, 5}}, 2).empty());
+}
+
 }  // namespace
 }  // namespace curtail::protocol

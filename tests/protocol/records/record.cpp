@@ -9,10 +9,12 @@
 #include "fixtures.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
+#include "simulator/edited_record.hpp"
 
 namespace curtail::protocol {
 namespace {
 
+using simulator::edited_record;
 using test::small_run;
 using testing::HasSubstr;
 
@@ -229,18 +231,6 @@ TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
     }
 }
 
-// The record with one text replaced, and with the digest that fits it.
-std::string replaced(std::string bytes, std::string const& old, std::string const& text)
-{
-    auto const at = bytes.find(old);
-    EXPECT_NE(at, bytes.npos) << old << " in " << bytes;
-    bytes.replace(at, old.size(), text);
-    auto object = *json::parse(bytes, "t")->as_object();
-    object.erase("self");
-    object.set("self", sha256(json::canonical(object)).hex());
-    return json::canonical(object);
-}
-
 TEST(Record, WithAnotherValueForAConstantIsRefused)
 {
     auto const commit = encode(a_commit()).bytes;
@@ -253,7 +243,7 @@ TEST(Record, WithAnotherValueForAConstantIsRefused)
            R"("outer":{"kind":"nesterov","parts":[{"bytes":1,"name":"x","part":"m0","sha256":")"
            "0000000000000000000000000000000000000000000000000000000000000000\"},{",
            "parts"}}) {
-        auto const read = decode_commit(replaced(commit, old, text), commit_name({8}));
+        auto const read = decode_commit(edited_record(commit, old, text), commit_name({8}));
         ASSERT_FALSE(read) << text;
         EXPECT_EQ(read.error().code, ExitCode::protocol);
         EXPECT_THAT(read.error().message(), HasSubstr(key));
@@ -264,7 +254,7 @@ TEST(Record, WithAnotherValueForAConstantIsRefused)
          {std::tuple{R"("mpi":false)", R"("mpi":true)", "mpi"},
           {R"("part":"d0")", R"("part":"d1")", "part"},
           {R"("nonfinite":0,"part")", R"("nonfinite":1,"part")", "nonfinite"}}) {
-        auto const read = decode_header(replaced(header, old, text), name);
+        auto const read = decode_header(edited_record(header, old, text), name);
         ASSERT_FALSE(read) << text;
         EXPECT_EQ(read.error().code, ExitCode::protocol);
         EXPECT_THAT(read.error().message(), HasSubstr(key));
@@ -273,8 +263,8 @@ TEST(Record, WithAnotherValueForAConstantIsRefused)
     for (auto const* text : {R"("parts":[])", R"("parts":[{"name":"1","tensors":["wte","head"]}])",
                              R"("parts":[{"name":"0","tensors":["wte"]},)"
                              R"({"name":"0","tensors":["head"]}])"}) {
-        auto const read =
-            decode_run(replaced(run, R"("parts":[{"name":"0","tensors":["wte","head"]}])", text));
+        auto const read = decode_run(
+            edited_record(run, R"("parts":[{"name":"0","tensors":["wte","head"]}])", text));
         ASSERT_FALSE(read) << text;
         EXPECT_THAT(read.error().message(), HasSubstr("parts"));
     }
@@ -327,7 +317,7 @@ TEST(Record, ATokenBudgetOutsideTheDataIsRefused)
     for (std::int64_t const tokens :
          {std::int64_t{-1}, std::int64_t{0}, std::int64_t{321}, std::int64_t{1} << 53}) {
         run.budget = Tokens{tokens};
-        auto const read = decode_run(encode(run).bytes);
+        auto const read = encode_if_valid(run);
         ASSERT_FALSE(read) << tokens;
         EXPECT_EQ(read.error().code, ExitCode::protocol);
         EXPECT_THAT(read.error().message(), HasSubstr("tokens"));
@@ -340,7 +330,7 @@ TEST(Record, NoAmendmentHasAValueThatARunFileRefuses)
     auto const refused = [](std::string const& term, json::Value value) {
         auto a = an_amendment();
         a.changes = {{term, "former", std::move(value)}};
-        auto const read = decode_amendment(encode(a).bytes, amendment_name(3));
+        auto const read = encode_if_valid(a);
         if (read) return std::string("accepted");
         EXPECT_EQ(read.error().code, ExitCode::protocol);
         return read.error().message();
@@ -374,7 +364,7 @@ TEST(Record, NoRunHasAValueThatARunFileRefuses)
     auto const refused = [](auto const& change) {
         auto run = small_run();
         change(run);
-        return !decode_run(encode(run).bytes);
+        return !encode_if_valid(run);
     };
     EXPECT_FALSE(refused([](RunSpec&) {}));
     Params const params;
@@ -433,6 +423,71 @@ TEST(Record, ADifferentConfigurationIsReportedByItsKey)
     other.budget.reset();
     EXPECT_THAT(difference(run, other)->message(), HasSubstr("seed"));
     EXPECT_EQ(difference(run, other)->code, ExitCode::config);
+}
+
+// A reader that refuses what a writer makes would lose the work that the record names.
+TEST(Record, ThatNoReaderWouldAcceptIsNotMade)
+{
+    Ranges even;
+    for (std::int64_t n = 0; n < 257; ++n) even += {{2 * n, 2 * n + 1}};
+    auto header = a_header();
+    header.ranges = even;
+    header.tokens = {1'000'000};
+    EXPECT_THROW((void)encode(header), std::logic_error);
+    header = a_header();
+    header.skipped = even;
+    EXPECT_THROW((void)encode(header), std::logic_error);
+    header = a_header();
+    header.steps = header.tokens.value + 1;
+    EXPECT_THROW((void)encode(header), std::logic_error);
+
+    auto commit = a_commit();
+    commit.decided[0].scale = 2;
+    EXPECT_THROW((void)encode(commit), std::logic_error);
+    commit = a_commit();
+    EXPECT_THROW((void)encode(commit, {.members = 0}), std::logic_error);
+    EXPECT_THROW((void)encode(commit, {.bytes = 500}), std::logic_error);
+    auto const refused = encode_if_valid(commit, {.bytes = 500});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("longer than 500 bytes"));
+
+    auto amendment = an_amendment();
+    amendment.reason = std::string(text_limit + 1, 'x');
+    EXPECT_FALSE(encode_if_valid(amendment));
+    auto run = small_run();
+    run.tensors.assign(100'000, "a name of a tensor");
+    EXPECT_FALSE(encode_if_valid(run));
+}
+
+// The lists without decisions never fill a commit. So a merge can always decide something.
+TEST(Record, ACommitWithFullListsLeavesSpaceForDecisions)
+{
+    RecordLimits const limits;
+    auto const far = std::int64_t{1} << 40;
+    auto const gaps = [&](std::size_t count) {
+        json::Array list;
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const begin = far + 2 * static_cast<std::int64_t>(i);
+            list.emplace_back(json::Array{begin, begin + 1});
+        }
+        return ranges_from_json(list, "list").value();
+    };
+    auto commit = a_commit();
+    commit.done = gaps(ranges_limit);
+    commit.aside = gaps(limits.aside_ranges);
+    commit.skips = {{{"A"}, 1, gaps(limits.skipped_ranges)}};
+    commit.members.clear();
+    for (std::int64_t i = 0; i < 100; ++i) {
+        std::string const site = "a-name-of-a-site-" + std::to_string(1000 + i);
+        Member m;
+        m.id = test::member(site, 1'000'000);
+        m.site = {site};
+        m.held = gaps(limits.held_ranges / 100);
+        m.rate = far;
+        m.since_round = {far};
+        commit.members.push_back(std::move(m));
+    }
+    EXPECT_LT(encode(commit).bytes.size(), record_bytes_limit * 7 / 10);
 }
 
 }  // namespace

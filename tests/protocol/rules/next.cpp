@@ -404,5 +404,31 @@ TEST_F(Chain, ARosterCommitRepeatsTheModel)
                 HasSubstr("repeat the model"));
 }
 
+TEST_F(Chain, AGrantHasFewRanges)
+{
+    run.limits.held_ranges = 4;
+    tip.done = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}};
+    tip.totals.tokens = tip.done.count() * run.params.block_tokens;
+    admit("A");
+    EXPECT_EQ(at(test::member("A", 2)).held, (Ranges{{1, 2}, {3, 4}, {5, 6}, {7, 8}}));
+    admit("B");
+    EXPECT_EQ(at(test::member("B", 3)).held, (Ranges{{9, 17}})) << "two members share the limit";
+    EXPECT_EQ(at(test::member("A", 2)).held.list().size(), 4U) << "a member keeps what it holds";
+    admit("C");
+    EXPECT_EQ(at(test::member("C", 4)).held, (Ranges{{17, 25}}));
+}
+
+TEST_F(Chain, AFullTableAdmitsNobody)
+{
+    run.limits.members = 1;
+    admit("A");
+    Intents intents;
+    intents.admit = Admission{{{"B"}, 7}, 0};
+    EXPECT_FALSE(try_next({}, intents));
+    intents.remove[test::member("A", 2)] = Removal::silent;
+    go({}, intents);
+    EXPECT_EQ(tip.members.size(), 1U);
+}
+
 }  // namespace
 }  // namespace curtail::protocol

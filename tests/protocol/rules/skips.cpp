@@ -136,7 +136,20 @@ TEST(SkippedBlocks, AreBoundedToTheLowestRanges)
     for (std::int64_t block = 0; block < 600; ++block) odd += {{2 * block, 2 * block + 1}};
     count_skipped(test::small_run(2000), {"A"}, odd, commit);
     ASSERT_EQ(commit.skips.size(), 1U);
-    EXPECT_EQ(commit.skips[0].blocks, (odd & Ranges::between(0, 2 * skips_limit)));
+    EXPECT_EQ(commit.skips[0].blocks, (odd & Ranges::between(0, 512)));
+}
+
+TEST_F(Skips, NoMoreBlocksAreSetAsideThanTheRecordCanList)
+{
+    run.params.max_aside = 100;
+    run.limits.aside_ranges = 2;
+    Commit commit;
+    for (int times = 0; times < 3; ++times)
+        count_skipped(run, {"A"}, {{0, 1}, {2, 3}, {4, 5}}, commit);
+    EXPECT_EQ(commit.aside, (Ranges{{0, 1}, {2, 3}}));
+    EXPECT_TRUE(is_aside_full(run, commit));
+    run.limits.aside_ranges = 3;
+    EXPECT_FALSE(is_aside_full(run, commit));
 }
 
 }  // namespace

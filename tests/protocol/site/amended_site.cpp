@@ -5,11 +5,13 @@
 #include "protocol/records/fixtures.hpp"
 #include "protocol/records/terms.hpp"
 #include "scripted_site.hpp"
+#include "simulator/edited_record.hpp"
 #include "simulator/simulator.hpp"
 
 namespace curtail::protocol {
 namespace {
 
+using simulator::edited_record;
 using simulator::Simulator;
 using test::small_run;
 using testing::HasSubstr;
@@ -22,14 +24,18 @@ class AmendedRun : public testing::Test {
         s.start(1);
         s.run_until(Seconds{20}, [] { return false; });
     }
-    void propose(Terms const& terms, std::string const& bytes = "")
+    [[nodiscard]] std::string amendment_to(Terms const& terms)
     {
         Amendment a;
         a.run = run.run;
         a.previous = s.store().last_amendment();
         a.base = {tip().number, {}};
         a.changes = changes(tip().terms, terms);
-        s.store().create(amendment_name(1), bytes.empty() ? encode(a).bytes : bytes);
+        return encode(a).bytes;
+    }
+    void propose(Terms const& terms, std::string const& bytes = "")
+    {
+        s.store().create(amendment_name(1), bytes.empty() ? amendment_to(terms) : bytes);
     }
     [[nodiscard]] Commit const& tip() { return s.store().chain().back(); }
     [[nodiscard]] bool wait_for_amendment()
@@ -84,8 +90,8 @@ TEST_F(AmendedRun, AnAbsurdAmendmentIsVoidAndNamed)
 {
     auto const terms = tip().terms;
     auto absurd = terms;
-    absurd.params.sweep_after = Millis{0};
-    propose(absurd);
+    absurd.params.sweep_after = Millis{7};
+    propose(absurd, edited_record(amendment_to(absurd), ",7]", ",0]"));
     ASSERT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return tip().amended.has_value(); }));
     EXPECT_EQ(tip().terms, terms);
     s.run_until(s.now() + Seconds{10}, [] { return false; });

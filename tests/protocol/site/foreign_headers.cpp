@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers that no program of Curtail would write.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,10 +8,12 @@
 #include <vector>
 
 #include "scripted_site.hpp"
+#include "simulator/edited_record.hpp"
 
 namespace curtail::protocol {
 namespace {
 
+using simulator::edited_record;
 using test::ScriptedSite;
 using test::small_run;
 
@@ -24,8 +27,10 @@ class ForeignHeaders : public ScriptedSite {
         run.params.max_undecided = 100;
         return run;
     }
-    // Adds a second site that joined long ago and wrote `headers` in a row.
-    void add_departed_member(std::vector<Header> const& headers)
+    // Adds a second site that joined long ago and wrote `headers` in a row. In their records, the
+    // second text of `edit` replaces the first one.
+    void add_departed_member(std::vector<Header> const& headers,
+                             std::pair<std::string, std::string> const& edit = {})
     {
         (void)serve(Tick{});
         auto const parent =
@@ -42,7 +47,8 @@ class ForeignHeaders : public ScriptedSite {
             header.run = run.run;
             header.member = id;
             header.base_round = {1};
-            objects[header_name(id, header.seq)] = encode(header).bytes;
+            objects[header_name(id, header.seq)] =
+                edited_record(encode(header).bytes, edit.first, edit.second);
         }
         site = Site({{{"A"}, 0x33}, run, 0});
     }
@@ -64,21 +70,20 @@ class ForeignHeaders : public ScriptedSite {
 
 TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsNeverDecidedAndBlocksNoSite)
 {
-    Header nan;
-    nan.seq = {1};
-    nan.ranges = Ranges::between(1, 2);
-    nan.tokens = {8};
-    nan.delta = {{"d0", "deltas/1/x", 1, sha256("")}, std::nan("")};
-    Header steps;
-    steps.seq = {1};
-    steps.steps = (std::int64_t{1} << 53) - 1;
-    Header wide;
-    wide.seq = {1};
-    for (std::int64_t i = 0; i < 1000; ++i) wide.ranges += Ranges::between(2 * i, 2 * i + 1);
-    for (auto const& header : {nan, steps, wide}) {
+    Header header;
+    header.seq = {1};
+    header.ranges = Ranges::between(1, 2);
+    header.tokens = {8};
+    header.delta = {{"d0", "deltas/1/x", 1, sha256("")}, 0.5};
+    std::string wide;
+    for (int i = 0; i < 1000; ++i) wide += fmt::format("[{},{}],", 2 * i, 2 * i + 1);
+    wide.pop_back();
+    for (auto const& [old, text] : {std::pair{exact(0.5), exact(std::nan(""))},
+                                    {R"("steps":0)", R"("steps":9007199254740991)"},
+                                    {"[1,2]", wide}}) {
         objects.clear();
         site = Site({{{"A"}, 0x11}, run, 0});
-        add_departed_member({header});
+        add_departed_member({header}, {old, text});
         EXPECT_TRUE(decided().empty());
         EXPECT_NE(site.status().members.size(), 0U);
     }
@@ -87,7 +92,7 @@ TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsNeverDecidedAndBlocksNoSite)
 TEST_F(ForeignHeaders, TheWidestHeadersWaitUntilTheRecordFits)
 {
     std::vector<Header> headers;
-    for (std::int64_t seq = 1; seq <= 60; ++seq) {
+    for (std::int64_t seq = 1; seq <= 160; ++seq) {
         Header h;
         h.seq = {seq};
         constexpr std::int64_t far = 9'000'000'000'000'000;

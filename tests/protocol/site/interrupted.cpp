@@ -36,6 +36,8 @@ class Interrupted : public ScriptedSiteBesideB {
             if (!cut_at) cut_at = now;
             return CutReady{cut->op, 1.0, 0};
         }
+        if (auto const* restore = std::get_if<Restore>(&output))
+            return Restored{restore->op, {}, {}};
         if (auto const* delta = std::get_if<StoreDelta>(&output))
             return Stored{delta->op, part("d0", delta->place.name)};
         if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges)

@@ -141,5 +141,21 @@ TEST_F(Restoring, AnObjectThatTheSiteMustNotWriteStaysDamaged)
     EXPECT_NE(texts[0].find("access denied"), std::string::npos);
 }
 
+// A delta has no copy in a file: the trainer holds its values.
+TEST_F(Restoring, ADamagedDeltaIsStoredAgainByItsOwner)
+{
+    Values const values = std::make_shared<std::vector<float> const>(std::vector{0.5F, 0.25F});
+    (void)executor.translate(CutResult{1, {1}, {values, nullptr, {}}});
+    protocol::PayloadPlace const place{"d0", "deltas/1/A.00000011.2/1/d0.h5"};
+    auto const delta = answer_to<protocol::Stored>(protocol::StoreDelta{2, {1}, place}).payload;
+    auto const bytes = bytes_of(delta);
+    truncate(delta);
+    EXPECT_EQ(restore({delta}).stored, std::vector{delta.name});
+    EXPECT_EQ(bytes_of(delta), bytes);
+    auto const other = put("d0", "deltas/1/B.00000012.3/1/d0.h5", {0.5F, 0.25F});
+    truncate(other);
+    EXPECT_EQ(restore({other}).damaged, std::vector{other.name}) << "of another site";
+}
+
 }  // namespace
 }  // namespace curtail::trainer

@@ -2,8 +2,8 @@
 #include "protocol/site/notes.hpp"
 #include "protocol/site/steps.hpp"
 
-// Reading this member's own headers back. Only this process writes them, and always the same bytes.
-// So it may store a damaged one again without condition.
+// Reading this member's own headers and deltas back. Only this process writes them, and always the
+// same bytes. So it may store a damaged one again without condition.
 namespace curtail::protocol::site {
 namespace {
 
@@ -36,6 +36,25 @@ bool took_intact(Parts& p, Input const& input)
     return !own.doubtful;
 }
 
+// Reads the first unproven delta back, and stores it again if it is damaged.
+void prove_delta(Parts& p)
+{
+    auto const& own = *p.contributions.next_unproven();
+    p.machine.send(
+        Restore{p.machine.ask(Question::restore), {own.header.delta->payload}, std::nullopt});
+}
+
+// Takes the answer. False: the delta may still be damaged.
+bool proved(Parts& p, Input const& input)
+{
+    auto& own = *p.contributions.next_unproven();
+    auto const* restored = std::get_if<Restored>(&input);
+    if (restored == nullptr) return false;
+    if (!restored->stored.empty()) p.machine.send(repaired_note(restored->stored));
+    own.unproven = !restored->damaged.empty();
+    return !own.unproven;
+}
+
 }  // namespace
 
 void store_header_again(Parts& p, OwnContribution& own)
@@ -45,12 +64,25 @@ void store_header_again(Parts& p, OwnContribution& own)
     p.machine.send(Overwrite{name_of(own), own.encoded->bytes});
 }
 
-bool attend_own_header(Parts& p)
+bool attend_own_work(Parts& p)
 {
-    if (p.contributions.next_doubtful() == nullptr || !p.machine.reached(p.schedule.header))
-        return false;
-    p.machine.switch_to(Phase::run_header);
+    bool const doubts = p.contributions.next_doubtful() != nullptr;
+    bool const proves = p.contributions.next_unproven() != nullptr;
+    if ((!doubts && !proves) || !p.machine.reached(p.schedule.header)) return false;
+    p.machine.switch_to(doubts ? Phase::run_header : Phase::run_delta);
     return true;
+}
+
+void act_run_delta(Parts& p) { prove_delta(p); }
+
+void answered_run_delta(Parts& p, Input const& input)
+{
+    if (!proved(p, input)) {
+        auto& own = *p.contributions.next_unproven();
+        if (++own.restores >= tries_limit) own.unproven = false;
+        p.schedule.header = p.machine.now() + p.chain.run().params.poll_wait;
+    }
+    p.machine.switch_to(Phase::run);
 }
 
 void act_run_header(Parts& p) { (void)read_back(p); }
@@ -70,9 +102,29 @@ void act_gather_own(Parts& p)
     if (p.machine.stopping()) {
         leave(p);
     } else if (!read_back(p)) {
+        if (p.contributions.next_unproven() != nullptr) return p.machine.go(Phase::gather_delta);
         begin_scan(p, others(p));
         p.machine.go(Phase::gather_headers);
     }
+}
+
+// The commit names the bytes in the store. So this process merges no delta of its own that the
+// store does not have.
+void act_gather_delta(Parts& p)
+{
+    if (p.machine.stopping()) leave(p);
+    else prove_delta(p);
+}
+
+void answered_gather_delta(Parts& p, Input const& input)
+{
+    if (proved(p, input)) return p.machine.go(Phase::gather_own);
+    if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::gather_delta);
+    if (!std::holds_alternative<Restored>(input)) return give_up(p);
+    auto& own = *p.contributions.next_unproven();
+    own.unproven = false;
+    own.unusable = true;
+    p.machine.go(Phase::gather_own);
 }
 
 void answered_gather_own(Parts& p, Input const& input)
