@@ -74,7 +74,8 @@ RecordLimits limits_of(Draw& draw, std::size_t sites)
 {
     RecordLimits limits;
     auto const few = [&] { return static_cast<std::size_t>(draw.pick(2, 4)); };
-    limits.members = sites + few();
+    // A roster commit fits, and a merge of one contribution of each site does not always.
+    limits.bytes = 2100 + 300 * sites + 400 * few();
     limits.header_ranges = few();
     limits.skipped_ranges = few();
     limits.aside_ranges = few();
