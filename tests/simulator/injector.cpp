@@ -38,10 +38,15 @@ void Injector::run()
         Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
         Kind::damage,         Kind::damage,         Kind::damage,          Kind::lost_commit,
         Kind::older_store};
+    // The faults that hit one process.
+    static constexpr Kind of_processes[] = {
+        Kind::start,        Kind::start,       Kind::start,        Kind::crash,
+        Kind::short_freeze, Kind::long_freeze, Kind::stop_request, Kind::broken_hardware};
     auto const elapsed = now() - last_check_;
     last_check_ = now();
-    if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
-        inject(any_of(kinds));
+    if (!chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000)) return;
+    if (chaos_.gentle) inject(any_of(of_processes));
+    else inject(any_of(kinds));
 }
 
 void Injector::inject(Kind kind)
@@ -95,6 +100,7 @@ void Injector::inject(P const& p, Kind kind)
             return processes_.freeze(p, Millis{pick(100, 40'000)});
         case Kind::broken_hardware:
             p->hardware.broken = true;
+            p->healthy = false;
             log_line(p, "breaks");
             return;
         case Kind::stop_request:

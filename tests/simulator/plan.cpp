@@ -84,10 +84,44 @@ std::optional<Origin> origin_of(Draw& draw, RunSpec const& run)
     return origin;
 }
 
+// Some sites are slower than the others, and some need long to read their first model.
+std::vector<Pace> paces_of(Draw& draw, RunSpec const& run)
+{
+    constexpr double factors[] = {1.05, 1.3, 2, 4, 10};
+    std::vector<Pace> paces(run.sites.size());
+    for (auto& pace : paces) {
+        pace.slowness = static_cast<double>(draw.pick(50, 150)) / 100;
+        if (draw.pick(0, 2) == 0) pace.slowness *= factors[draw.pick(0, 4)];
+        if (draw.pick(0, 3) == 0) pace.first_read = draw.pick(2, 10) * run.params.round_time;
+    }
+    return paces;
+}
+
+// Time in which a commit decides work of the slowest member, or of one that reads its first model.
+Millis drop_after_of(std::vector<Pace> const& paces)
+{
+    Millis longest{30'000};
+    for (auto const& pace : paces)
+        longest = std::max(longest, Millis{30'000} + pace.first_read +
+                                        Millis{static_cast<std::int64_t>(2'000 * pace.slowness)});
+    return longest;
+}
+
+// In a gentle run, faults hit single processes. It is long enough for slow members.
+void make_gentle(Draw& draw, Plan& plan)
+{
+    auto const rate = plan.chaos.faults_per_s;
+    plan.chaos = {};
+    plan.chaos.faults_per_s = rate / 4;
+    plan.chaos.gentle = true;
+    plan.run.params.local_steps = draw.pick(0, 1) * draw.pick(2, 10);
+    if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(0, 240);
+}
+
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
 // whose holder has died, a member that misses merges, and a grown pause between tries. Then damaged
 // headers, which a starting process reads again for 30 s.
-constexpr Seconds longest_wait{40 + 40 + 40};
+constexpr Seconds longest_wait{40 + 40 + 30};
 
 // Returns true if each site with a living process is in quarantine. Some of these may be over by
 // the store's clock, but not by the clock of a process that does not know of a jump.
@@ -111,14 +145,15 @@ bool proceeds(Simulator& s, Millis time)
     return ended || s.store().chain().size() > before;
 }
 
-void continue_without_faults(Simulator& s, std::vector<SiteId> const& sites)
+void continue_without_faults(Simulator& s, RunSpec const& run)
 {
+    auto const wait = longest_wait + run.params.drop_after;
     s.store().restore_commits();  // as an operator would do
     for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
         if (s.living_count() == 0) s.start(0);
         // A quarantine ends by the store's clock, which may have jumped back.
-        bool const proceeding = proceeds(s, longest_wait) || (all_wait_in_quarantine(s, sites) &&
-                                                              proceeds(s, 2 * most_clock_offset));
+        bool const proceeding = proceeds(s, wait) || (all_wait_in_quarantine(s, run.sites) &&
+                                                      proceeds(s, 2 * most_clock_offset));
         require(proceeding, Invariant::progress,
                 "a site is alive, but no commit was made for too long");
     }
@@ -164,18 +199,30 @@ Plan plan_of(std::uint64_t seed)
     plan.chaos.growth_per_s = static_cast<double>(draw.pick(9, 11)) / 10;
     if (draw.pick(0, 7) == 0) plan.origin = origin_of(draw, plan.run);
     if (plan.origin) plan.run = forked(plan.run);
+    auto const kind = draw.pick(0, 9);
+    if (kind > 2) return plan;
+    if (kind > 0) make_gentle(draw, plan);
+    plan.paces = paces_of(draw, plan.run);
+    plan.run.params.drop_after = drop_after_of(plan.paces);
+    plan.run.params.keep_models = draw.pick(40, 50);  // more than the rounds of the longest read
     return plan;
 }
 
 void complete_run(Simulator& s, Plan const& plan)
 {
     if (plan.origin) s.store_fork(*plan.origin);
+    for (std::size_t i = 0; i < plan.paces.size(); ++i) {
+        s.set_slowness(i, plan.paces[i].slowness);
+        s.set_first_read(i, plan.paces[i].first_read);
+    }
     for (std::size_t i = 0; i < plan.run.sites.size(); ++i) s.start(i);
     s.run_until(plan.chaos_time, [&] { return s.complete(); });
-    s.set_chaos({});
+    Chaos calm;
+    calm.gentle = plan.chaos.gentle;
+    s.set_chaos(calm);
     if (plan.ending != Plan::Ending::all_continue && !s.complete())
         s.kill_all_but(plan.ending == Plan::Ending::one_survives ? s.any_living() : nullptr);
-    continue_without_faults(s, plan.run.sites);
+    continue_without_faults(s, plan.run);
     s.store().heal();
     check_result(s, plan.run);
     if (plan.verifies) verify(s);

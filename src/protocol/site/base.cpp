@@ -86,6 +86,7 @@ void answered_base_load(Parts& p, Input const& input)
     keep_model(p);
     p.contributions.forget_dropped();
     enter_run(p);
+    p.schedule.poll = p.machine.now();  // the read may have taken many rounds
 }
 
 bool load_failed(Parts& p, Input const& input, Phase back)
