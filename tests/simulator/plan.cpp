@@ -85,26 +85,26 @@ std::optional<Origin> origin_of(Draw& draw, RunSpec const& run)
 }
 
 // Some sites are slower than the others, and some need long to read their first model.
-std::vector<Pace> paces_of(Draw& draw, RunSpec const& run)
+std::vector<Pace> paces_of(Draw& draw, std::size_t sites)
 {
     constexpr double factors[] = {1.05, 1.3, 2, 4, 10};
-    std::vector<Pace> paces(run.sites.size());
+    std::vector<Pace> paces(sites);
     for (auto& pace : paces) {
         pace.slowness = static_cast<double>(draw.pick(50, 150)) / 100;
         if (draw.pick(0, 2) == 0) pace.slowness *= factors[draw.pick(0, 4)];
-        if (draw.pick(0, 3) == 0) pace.first_read = draw.pick(2, 10) * run.params.round_time;
+        if (draw.pick(0, 3) == 0) pace.first_read = draw.pick(2, 10) * Seconds{3};
     }
     return paces;
 }
 
 // Time in which a commit decides work of the slowest member, or of one that reads its first model.
-Millis drop_after_of(std::vector<Pace> const& paces)
+Millis drop_after_of(std::vector<Pace> const& paces, Millis round_time)
 {
-    Millis longest{30'000};
+    Millis longest{0};
     for (auto const& pace : paces)
         longest = std::max(longest, Millis{30'000} + pace.first_read +
                                         Millis{static_cast<std::int64_t>(2'000 * pace.slowness)});
-    return longest;
+    return longest + 2 * round_time;
 }
 
 // In a gentle run, faults hit single processes. It is long enough for slow members.
@@ -114,7 +114,9 @@ void make_gentle(Draw& draw, Plan& plan)
     plan.chaos = {};
     plan.chaos.faults_per_s = rate / 4;
     plan.chaos.gentle = true;
-    plan.run.params.local_steps = draw.pick(0, 1) * draw.pick(2, 10);
+    auto& params = plan.run.params;
+    params.local_steps = draw.pick(0, 1) * draw.pick(2, 10);
+    if (params.local_steps > 0) params.round_time *= draw.pick(1, 10);
     if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(0, 240);
 }
 
@@ -202,8 +204,8 @@ Plan plan_of(std::uint64_t seed)
     auto const kind = draw.pick(0, 9);
     if (kind > 2) return plan;
     if (kind > 0) make_gentle(draw, plan);
-    plan.paces = paces_of(draw, plan.run);
-    plan.run.params.drop_after = drop_after_of(plan.paces);
+    plan.paces = paces_of(draw, plan.run.sites.size());
+    plan.run.params.drop_after = drop_after_of(plan.paces, plan.run.params.round_time);
     plan.run.params.keep_models = draw.pick(40, 50);  // more than the rounds of the longest read
     return plan;
 }
