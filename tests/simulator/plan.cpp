@@ -91,7 +91,7 @@ std::vector<Pace> paces_of(Draw& draw, std::size_t sites)
     std::vector<Pace> paces(sites);
     for (auto& pace : paces) {
         pace.slowness = static_cast<double>(draw.pick(50, 150)) / 100;
-        if (draw.pick(0, 2) == 0) pace.slowness *= factors[draw.pick(0, 4)];
+        if (draw.pick(0, 1) == 0) pace.slowness *= factors[draw.pick(0, 4)];
         if (draw.pick(0, 3) == 0) pace.first_read = draw.pick(2, 10) * Seconds{3};
     }
     return paces;
@@ -117,7 +117,7 @@ void make_gentle(Draw& draw, Plan& plan)
     auto& params = plan.run.params;
     params.local_steps = draw.pick(0, 1) * draw.pick(2, 10);
     if (params.local_steps > 0) params.round_time *= draw.pick(1, 10);
-    if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(0, 240);
+    if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(100, 300);
 }
 
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
