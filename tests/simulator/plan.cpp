@@ -116,7 +116,10 @@ void make_gentle(Draw& draw, Plan& plan)
     plan.chaos.gentle = true;
     auto& params = plan.run.params;
     params.local_steps = draw.pick(0, 1) * draw.pick(2, 10);
-    if (params.local_steps > 0) params.round_time *= draw.pick(1, 10);
+    if (params.local_steps > 0) {
+        params.round_time *= draw.pick(2, 10);
+        plan.run.sites.resize(static_cast<std::size_t>(draw.pick(2, 3)));
+    }
     if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(100, 300);
 }
 
