@@ -114,13 +114,18 @@ void make_gentle(Draw& draw, Plan& plan)
     plan.chaos = {};
     plan.chaos.faults_per_s = rate / 4;
     plan.chaos.gentle = true;
-    auto& params = plan.run.params;
-    params.local_steps = draw.pick(0, 1) * draw.pick(2, 10);
-    if (params.local_steps > 0) {
-        params.round_time *= draw.pick(2, 10);
-        plan.run.sites.resize(static_cast<std::size_t>(draw.pick(2, 3)));
-    }
     if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(100, 300);
+}
+
+// The rounds end by steps, long before `round_time`. One of few sites is much slower.
+void make_uneven(Draw& draw, Plan& plan)
+{
+    plan.run.params.local_steps = draw.pick(4, 12);
+    plan.run.params.round_time *= draw.pick(2, 10);
+    auto const few = static_cast<std::size_t>(draw.pick(2, 3));
+    plan.run.sites.resize(std::min(few, plan.run.sites.size()));
+    plan.paces.resize(plan.run.sites.size());
+    plan.paces.back().slowness = static_cast<double>(draw.pick(4, 12));
 }
 
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
@@ -206,8 +211,9 @@ Plan plan_of(std::uint64_t seed)
     if (plan.origin) plan.run = forked(plan.run);
     auto const kind = draw.pick(0, 9);
     if (kind > 2) return plan;
-    if (kind > 0) make_gentle(draw, plan);
     plan.paces = paces_of(draw, plan.run.sites.size());
+    if (kind > 0) make_gentle(draw, plan);
+    if (kind > 1) make_uneven(draw, plan);
     plan.run.params.drop_after = drop_after_of(plan.paces, plan.run.params.round_time);
     plan.run.params.keep_models = draw.pick(40, 50);  // more than the rounds of the longest read
     return plan;
