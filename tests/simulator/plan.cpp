@@ -114,7 +114,9 @@ void make_gentle(Draw& draw, Plan& plan)
     plan.chaos = {};
     plan.chaos.faults_per_s = rate / 4;
     plan.chaos.gentle = true;
-    if (!plan.origin) plan.run.blocks_per_epoch += draw.pick(100, 300);
+    if (plan.origin) return;
+    plan.run.blocks_per_epoch += draw.pick(100, 300);
+    plan.run.budget = {};
 }
 
 // The rounds end by steps, long before `round_time`. One of few sites is much slower.
