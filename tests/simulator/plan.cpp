@@ -122,6 +122,7 @@ void make_gentle(Draw& draw, Plan& plan)
 // The rounds end by steps, long before `round_time`. One of few sites is much slower.
 void make_uneven(Draw& draw, Plan& plan)
 {
+    plan.chaos.faults_per_s /= 10;
     plan.run.params.local_steps = draw.pick(4, 12);
     plan.run.params.round_time *= draw.pick(2, 10);
     auto const few = static_cast<std::size_t>(draw.pick(2, 3));
