@@ -89,6 +89,12 @@ constexpr FaultRow rows[] = {
      "the fork"},
     {Fault::lose_in_silence, "lose-in-silence", "does not say that work is lost",
      "withholds `Note`"},
+    {Fault::overlook_late, "overlook-late",
+     "passes over contributions of members that the last merge has left out", "reads of headers"},
+    {Fault::merge_unclipped, "merge-unclipped",
+     "merges long deltas whole, and records the scale of a clipped one", "`Merge`"},
+    {Fault::clip_without_record, "clip-without-record",
+     "clips long deltas, and records the scale of a whole one", "the commits it creates"},
 };
 static_assert(std::size(rows) == fault_count);
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "protocol/rules/clipping.hpp"
+#include "protocol/rules/refusal.hpp"
 #include "protocol/site/notes.hpp"
 #include "simulator/sabotage.hpp"
 
@@ -121,6 +123,35 @@ class DeleteAfterTimeout final : public Saboteur {
         return commit->model.weights;
     }
     Create sent_;
+};
+
+class MergeUnclipped final : public Saboteur {
+  public:
+    explicit MergeUnclipped(SimStore const& store) : store_(store) {}
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto outputs = site.on(now, input);
+        each<Merge>(outputs, [&](Merge& merge) {
+            std::vector<ContributionDecision> decided;
+            for (auto const& c : merge.include) decided.push_back(decision_on(c));
+            auto const factors = clip_factors(site.tip()->norms, decided);
+            for (std::size_t i = 0; i < factors.size(); ++i)
+                merge.include[i].scale = static_cast<float>(merge.include[i].scale / factors[i]);
+        });
+        return outputs;
+    }
+
+  private:
+    [[nodiscard]] ContributionDecision decision_on(Merge::Source const& c) const
+    {
+        auto const name = header_name(c.member, c.seq);
+        auto const header = store_.decoder()->header(store_.get(name).value(), name).value();
+        ContributionDecision d;
+        d.ranges = header.ranges;
+        d.norm = delta_norm(header);
+        return d;
+    }
+    SimStore const& store_;
 };
 
 class ReuseMergeAfterAmendment final : public Saboteur {
@@ -249,7 +280,7 @@ class FoldAtFirstLook final : public Withholding {
 
 }  // namespace
 
-std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, SimStore&)
+std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, SimStore& store)
 {
     switch (fault) {
         case Fault::forget_undecided:
@@ -270,6 +301,8 @@ std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, Si
             return std::make_unique<DeleteAfterTimeout>();
         case Fault::reuse_merge_after_amendment:
             return std::make_unique<ReuseMergeAfterAmendment>();
+        case Fault::merge_unclipped:
+            return std::make_unique<MergeUnclipped>(store);
         case Fault::train_after_leaving:
             return std::make_unique<TrainAfterLeaving>();
         case Fault::never_suspect:
