@@ -45,7 +45,7 @@ enum class Fault {
     sweep_pending_deltas,
     restart_fork,
     lose_in_silence,
-    overlook_late,
+    announce_late,
     merge_unclipped,
     clip_without_record
 };

@@ -69,16 +69,6 @@ class RemoveUnreadableAtOnce final : public HeaderSaboteur {
     }
 };
 
-class OverlookLate final : public HeaderSaboteur {
-    void change(Site const& site, std::string const& name, Input& answer) override
-    {
-        auto const owner = owner_of(name);
-        if (is_own(site, name) || !owner || !std::holds_alternative<Got>(answer)) return;
-        auto const* member = site.tip()->find(*owner);
-        if (member != nullptr && member->missed > 0) answer = Missing{op_of(answer)};
-    }
-};
-
 /// Shows the site its own headers as it has sent them, whatever the store has.
 class TrustOwnHeaders : public HeaderSaboteur {
     void sent(Create const& create) override
@@ -222,8 +212,6 @@ std::unique_ptr<Saboteur> saboteur_of_inputs(Fault fault, RunSpec const& run, Si
             return std::make_unique<SkipStale>(run);
         case Fault::remove_unreadable_at_once:
             return std::make_unique<RemoveUnreadableAtOnce>();
-        case Fault::overlook_late:
-            return std::make_unique<OverlookLate>();
         case Fault::never_restore_header:
             return std::make_unique<TrustOwnHeaders>();
         case Fault::reuse_identity:

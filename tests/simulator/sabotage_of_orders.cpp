@@ -251,6 +251,32 @@ class NeverRestoreModel final : public Withholding {
     }
 };
 
+class AnnounceLate final : public Withholding {
+  public:
+    explicit AnnounceLate(SiteId first) : first_(std::move(first)) {}
+    void configure(SiteConfig& config) override { delays_ = config.process.site != first_; }
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        now_ = now;
+        if (std::holds_alternative<CutReady>(input)) cut_ = now;
+        return Withholding::on(site, now, input);
+    }
+
+  private:
+    [[nodiscard]] std::optional<Input> refuse(Output const& output) const override
+    {
+        constexpr Seconds delay{20};
+        auto const* create = std::get_if<Create>(&output);
+        bool const early = delays_ && now_ - cut_ < delay;
+        if (create == nullptr || !early || !is_header_name(create->name)) return std::nullopt;
+        return Unknown{create->op, "withheld"};
+    }
+    SiteId first_;
+    bool delays_{};
+    MonoTime now_{};
+    MonoTime cut_{};
+};
+
 /// Shows the site each status as it was when the site first looked.
 class FoldAtFirstLook final : public Withholding {
   public:
@@ -307,6 +333,8 @@ std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, Si
             return std::make_unique<TrainAfterLeaving>();
         case Fault::never_suspect:
             return std::make_unique<NeverSuspect>();
+        case Fault::announce_late:
+            return std::make_unique<AnnounceLate>(run.sites.front());
         case Fault::fold_at_first_look:
             return std::make_unique<FoldAtFirstLook>();
         case Fault::never_restore_model:
