@@ -24,7 +24,8 @@ enum class Injector::Kind : int {
     amendment,
     damage,
     lost_commit,
-    older_store
+    older_store,
+    foreign_commit
 };
 
 void Injector::run()
@@ -37,7 +38,7 @@ void Injector::run()
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
         Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
         Kind::damage,         Kind::damage,         Kind::damage,          Kind::lost_commit,
-        Kind::older_store};
+        Kind::older_store,    Kind::foreign_commit};
     // The faults that hit one process.
     static constexpr Kind of_processes[] = {
         Kind::start,        Kind::start,       Kind::start,        Kind::crash,
@@ -69,6 +70,8 @@ void Injector::inject(Kind kind)
             return lose_commit();
         case Kind::older_store:
             return set_back();
+        case Kind::foreign_commit:
+            return add_foreign_commit();
         case Kind::foreign_object:
             return add_foreign_object(
                 static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
@@ -182,6 +185,19 @@ void Injector::set_back()
     CommitNumber const first{newest.value - pick(0, 3)};
     bool const known = is_known_to_all(newest) && newest_told() == newest;
     if (first.value > 1 && known && can_mend(first)) lose(first, newest);
+}
+
+// Somebody removes the object later.
+void Injector::add_foreign_commit()
+{
+    if (!has_open_run()) return;
+    auto const& tip = store_.chain().back();
+    CommitNumber const number{tip.number.value + pick(1, 6)};
+    auto const name = commit_name(number);
+    shared_.causes.add_foreign_commit(number);
+    ++shared_.history.notes["foreign-commits"];
+    store_.add_foreign_commit(name, foreign_commit(tip, number, chance(0.5)));
+    later(Millis{pick(1'000, 20'000)}, [this, name] { store_.remove_foreign_commit(name); });
 }
 
 // The newest commit that a site's status names; 0: none.

@@ -162,6 +162,7 @@ void continue_without_faults(Simulator& s, RunSpec const& run)
 {
     auto const wait = longest_wait + run.params.drop_after;
     s.store().restore_commits();  // as an operator would do
+    s.store().remove_foreign_commits();
     for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
         if (s.living_count() == 0) s.start(0);
         // A quarantine ends by the store's clock, which may have jumped back.

@@ -69,6 +69,10 @@ class SimStore {
     [[nodiscard]] bool has_lost_commits() const { return !lost_.empty(); }
     /// Stores all lost commits again.
     void restore_commits();
+    /// Adds an object that is no commit of the run, under the name of a commit that is none yet.
+    void add_foreign_commit(std::string const& name, std::string const& bytes);
+    void remove_foreign_commit(std::string const& name);
+    void remove_foreign_commits();
     PartRef put(std::string const& part, std::string const& name, Payload content);
     void spoil(std::string const& name);
     /// Damages a payload of a commit, or removes it. Until it is stored again, the newest models
@@ -126,6 +130,7 @@ class SimStore {
     std::map<std::string, std::string> small_;
     std::map<std::string, std::string> headers_as_sent_;  ///< by name; small_ may have other bytes
     std::map<std::string, std::string> lost_;  ///< commits that the store has lost, by name
+    std::set<std::string> foreign_;            ///< names of foreign commits in small_
     std::map<std::string, Payload> payloads_;
     std::set<std::string> spoiled_;
     std::map<std::string, Payload> damaged_;  ///< by name: the right content
