@@ -39,6 +39,12 @@ Error other_history(CommitNumber number)
             "stop all sites, and start a new run with `curtail-store fork`"};
 }
 
+Error other_run(std::string const& name)
+{
+    return {ExitCode::protocol, "cannot continue the run's chain", name + " belongs to another run",
+            {}};
+}
+
 Ranges one(CommitNumber number) { return Ranges::between(number.value, number.value + 1); }
 
 // The store has not said whether the chain is whole.
@@ -123,7 +129,9 @@ void answered_mend_successor(Parts& p, Input const& input)
     if (got == nullptr) return cannot_mend(p);
     auto const commit = p.config.decoder->commit(got->bytes, name);
     if (!commit) return invalid_successor(p, commit.error());
+    if (commit->run != p.chain.run().run) return invalid_successor(p, other_run(name));
     p.failures.bad_reads = 0;
+    p.known.raise(commit->number, "this site has read");
     read_copies(p, commit->parent);
 }
 
@@ -209,8 +217,8 @@ void answered_check_end(Parts& p, Input const& input)
     if (listed == nullptr) return check_failed(p);
     auto const next = p.chain.tip()->number.next();
     auto const numbers = listed->numbers - Ranges::between(0, p.mending.foreign.value + 1);
-    if (!numbers.empty()) p.known.raise({numbers.list().back().end - 1}, "the store has listed");
-    bool const lost = p.known.greatest() >= next && !listed->numbers.contains(one(next));
+    bool const more = !numbers.empty() || p.known.greatest() >= next;
+    bool const lost = more && !listed->numbers.contains(one(next));
     if (!lost) {
         p.failures.misses = 0;
         return p.machine.switch_to(joins ? Phase::join_create : Phase::commit_create);
