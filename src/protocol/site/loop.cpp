@@ -146,22 +146,12 @@ void note_use(Parts& p, StoreUse use, Input const& input)
     p.watch.answered(wrote ? StoreUse::write : StoreUse::read, now, skew);
 }
 
-// True if the phase reads a commit after the tip, which need not exist.
-bool reads_ahead(Parts const& p)
-{
-    auto const phase = p.machine.phase();
-    return row(p).act == act_next_commit || phase == Phase::mend_successor ||
-           (phase == Phase::find_commit && p.chain.tip());
-}
-
 void take_answer(Parts& p, Input const& input)
 {
     if (refused_at_start(p, input) || denied_for_long(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
     if (auto const use = use_of(p.machine.last_question())) note_use(p, *use, input);
-    // An invalid object that is gone does not count against the next one.
-    if (std::holds_alternative<Missing>(input) && reads_ahead(p)) p.failures.bad_reads = 0;
     handler(p, input);
     p.failures.unanswered = failure_in(input) ? p.failures.unanswered + 1 : 0;
     train_through_outage(p);
@@ -318,9 +308,17 @@ Error foreign_commit(Error error)
     return error;
 }
 
+bool stays_invalid(Parts& p, Error const& error)
+{
+    auto text = error.message();
+    if (text != p.failures.bad_read) p.failures.bad_reads = 0;
+    p.failures.bad_read = std::move(text);
+    return ++p.failures.bad_reads >= reads_limit;
+}
+
 void handle_invalid_record(Parts& p, Error error)
 {
-    if (++p.failures.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
+    if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     finish(p, std::move(error));
 }
 

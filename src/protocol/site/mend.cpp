@@ -41,7 +41,9 @@ Error other_history(CommitNumber number)
 
 Error other_run(std::string const& name)
 {
-    return {ExitCode::protocol, "cannot continue the run's chain", name + " belongs to another run",
+    return {ExitCode::protocol,
+            "cannot continue the run's chain",
+            name + " belongs to another run",
             {}};
 }
 
@@ -71,8 +73,8 @@ void invalid_successor(Parts& p, Error const& error)
 {
     bool const beyond = p.chain.tip() && p.mending.last > p.chain.tip()->number;
     bool const ignored = beyond && p.mending.back != Phase::find_list;
-    if (!ignored || p.failures.bad_reads + 1 < reads_limit)
-        return handle_invalid_record(p, foreign_commit(error));
+    if (!ignored) return handle_invalid_record(p, foreign_commit(error));
+    if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     p.failures.bad_reads = 0;
     p.mending.foreign = p.mending.last.next();
     p.machine.send(foreign_commit_note(p.mending.foreign));
