@@ -38,7 +38,7 @@ void Injector::run()
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
         Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
         Kind::damage,         Kind::damage,         Kind::damage,          Kind::lost_commit,
-        Kind::older_store,    Kind::foreign_commit};
+        Kind::older_store,    Kind::lost_commit,    Kind::older_store,     Kind::foreign_commit};
     // The faults that hit one process.
     static constexpr Kind of_processes[] = {
         Kind::start,        Kind::start,       Kind::start,        Kind::crash,
