@@ -27,6 +27,7 @@ void lacks_newest(Parts& p)
 {
     auto const newest = newest_found(p);
     if (++p.failures.misses < misses_limit) {
+        p.known.listed = false;
         if (!p.chain.tip()) p.search.restart();
         p.machine.set_tries(p.failures.misses);
         return p.machine.retry(Phase::find_commit);
@@ -239,7 +240,7 @@ void answered_find_list(Parts& p, Input const& input)
     if (listed == nullptr) return p.machine.retry(Phase::find_list);
     auto const& numbers = listed->numbers.list();
     auto const end = numbers.empty() ? 1 : numbers.back().end;
-    p.known.raise({end - 1}, "the store has listed");
+    p.known.set_newest_listed({end - 1});
     auto const newest = std::max(newest_found(p).value, end - 1);
     auto const missing = Ranges::between(1, newest + 1) - listed->numbers;
     // A listing may lack the newest one, which this process has just read.
