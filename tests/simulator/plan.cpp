@@ -136,6 +136,14 @@ void make_uneven(Draw& draw, Plan& plan)
 // headers, which a starting process reads again for 30 s.
 constexpr Seconds longest_wait{40 + 40 + 30};
 
+// A silent member is removed later if others are slow. A site reads a damaged model several times.
+Millis longest_wait_in(Plan const& plan)
+{
+    Millis wait = longest_wait + plan.run.params.drop_after;
+    for (auto const& pace : plan.paces) wait = std::max(wait, longest_wait + 10 * pace.first_read);
+    return wait;
+}
+
 // Returns true if each site with a living process is in quarantine. Some of these may be over by
 // the store's clock, but not by the clock of a process that does not know of a jump.
 bool all_wait_in_quarantine(Simulator const& s, std::vector<SiteId> const& sites)
@@ -158,15 +166,15 @@ bool proceeds(Simulator& s, Millis time)
     return ended || s.store().chain().size() > before;
 }
 
-void continue_without_faults(Simulator& s, RunSpec const& run)
+void continue_without_faults(Simulator& s, Plan const& plan)
 {
-    auto const wait = longest_wait + run.params.drop_after;
+    auto const wait = longest_wait_in(plan);
     s.store().restore_commits();  // as an operator would do
     s.store().remove_foreign_commits();
     for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
         if (s.living_count() == 0) s.start(0);
         // A quarantine ends by the store's clock, which may have jumped back.
-        bool const proceeding = proceeds(s, wait) || (all_wait_in_quarantine(s, run.sites) &&
+        bool const proceeding = proceeds(s, wait) || (all_wait_in_quarantine(s, plan.run.sites) &&
                                                       proceeds(s, 2 * most_clock_offset));
         require(proceeding, Invariant::progress,
                 "a site is alive, but no commit was made for too long");
@@ -237,7 +245,7 @@ void complete_run(Simulator& s, Plan const& plan)
     s.set_chaos(calm);
     if (plan.ending != Plan::Ending::all_continue && !s.complete())
         s.kill_all_but(plan.ending == Plan::Ending::one_survives ? s.any_living() : nullptr);
-    continue_without_faults(s, plan.run);
+    continue_without_faults(s, plan);
     s.store().heal();
     check_result(s, plan.run);
     if (plan.verifies) verify(s);
