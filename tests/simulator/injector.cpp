@@ -197,7 +197,9 @@ void Injector::add_foreign_commit()
     shared_.causes.add_foreign_commit(number);
     ++shared_.history.notes["foreign-commits"];
     store_.add_foreign_commit(name, foreign_commit(tip, number, chance(0.5)));
-    later(Millis{pick(1'000, 20'000)}, [this, name] { store_.remove_foreign_commit(name); });
+    Millis const time{pick(1'000, 20'000)};
+    shared_.availability.confuse_until(now() + time);
+    later(time, [this, name] { store_.remove_foreign_commit(name); });
 }
 
 // The newest commit that a site's status names; 0: none.

@@ -122,8 +122,9 @@ struct SimProcess {
     /// Takes the time of an input.
     void observe(MonoTime now, Input const& input);
 
-    /// Checks that a site that has reached the end of its round does not train on.
-    void check_round(Status const& status, MonoTime now);
+    /// Checks that a site that has reached the end of its round does not train on. `confused`: it
+    /// may be reading an invalid commit again.
+    void check_round(Status const& status, MonoTime now, bool confused);
 
     /// Returns whether the end of the round makes the site cut: another site takes part in it.
     [[nodiscard]] bool may_cut(Status const& status) const;

@@ -78,7 +78,7 @@ void Processes::handle(P const& p, Input const& input)
     p->signs.check_written(*p->machine, status, at, p->vigil.resumed());
     p->state = status.state;
     p->check_against_trainer(status);
-    p->check_round(status, at);
+    p->check_round(status, at, shared_.availability.confuses(now));
     wake(p);
 }
 

@@ -25,9 +25,13 @@ class KnownCommits {
         greatest_ = number;
         who_knows_ = std::move(who_knows);
     }
-    /// Takes the greatest number in the newest list of the store's commits; 0: there are none. The
-    /// object need not be a commit of the run, and may be gone in the next list.
-    void set_newest_listed(CommitNumber number) { newest_listed_ = number; }
+    /// Takes the greatest number in a list of the store's commits; 0: there are none. A list may
+    /// lack the newest commit, and the object need not be a commit of the run, and may be gone
+    /// later. So a smaller number than before counts only if the process has waited for more.
+    void list(CommitNumber newest, bool waited)
+    {
+        if (waited || newest > newest_listed_) newest_listed_ = newest;
+    }
     /// Returns the greatest number of a commit that is known to exist; 0: none.
     [[nodiscard]] CommitNumber greatest() const { return std::max(greatest_, newest_listed_); }
     [[nodiscard]] std::string who_knows() const

@@ -77,6 +77,7 @@ void invalid_successor(Parts& p, Error const& error)
     if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     p.failures.bad_reads = 0;
     p.mending.foreign = p.mending.last.next();
+    p.known.list({}, true);
     p.machine.send(foreign_commit_note(p.mending.foreign));
     p.machine.go(p.mending.back);
 }
@@ -219,8 +220,9 @@ void answered_check_end(Parts& p, Input const& input)
     if (listed == nullptr) return check_failed(p);
     auto const next = p.chain.tip()->number.next();
     auto const numbers = listed->numbers - Ranges::between(0, p.mending.foreign.value + 1);
-    bool const more = !numbers.empty() || p.known.greatest() >= next;
-    bool const lost = more && !listed->numbers.contains(one(next));
+    p.known.list(numbers.empty() ? CommitNumber{} : CommitNumber{numbers.list().back().end - 1},
+                 p.failures.misses >= old_after_misses);
+    bool const lost = p.known.greatest() >= next && !listed->numbers.contains(one(next));
     if (!lost) {
         p.failures.misses = 0;
         return p.machine.switch_to(joins ? Phase::join_create : Phase::commit_create);
