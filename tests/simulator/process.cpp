@@ -162,7 +162,7 @@ void SimProcess::check_leaving(SimStore const& store) const
     if (!status.leaving || !status.member || !in_time || store.chain().empty()) return;
     auto const* m = store.chain().back().find(*status.member);
     if (m == nullptr) return;
-    for (auto seq = m->seq.next(); store.get(header_name(m->id, seq)); seq = seq.next())
+    for (auto seq = m->seq.next(); store.has_announced(m->id, seq); seq = seq.next())
         require(header_reads.has_asked_for(header_name(m->id, seq)), Invariant::leaving,
                 "a site leaves without reading its header back");
 }

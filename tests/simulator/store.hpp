@@ -96,6 +96,11 @@ class SimStore {
     [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
     [[nodiscard]] std::map<std::string, Payload> const& payloads() const { return payloads_; }
 
+    /// Returns whether the member itself has created this header.
+    [[nodiscard]] bool has_announced(MemberId const& member, Seq seq) const
+    {
+        return headers_.contains({member, seq});
+    }
     /// Returns the tokens of the contributions after `decided` that a member has announced.
     [[nodiscard]] Tokens announced_after(MemberId const& member, Seq decided) const;
 

@@ -143,12 +143,13 @@ std::vector<SiteId> sites_to_watch(Parts const& p)
     return {sites.begin(), sites.end()};
 }
 
-// The sites whose status this process reads: those of the run, too. One of them may know of a newer
-// commit.
+// The sites whose status this process reads: those of the run, too, by the tip and by the own
+// configuration. One of them may know of a newer commit, which may even have admitted it.
 std::vector<SiteId> sites_to_read(Parts const& p)
 {
     auto const& of_run = p.chain.tip()->terms.sites;
     std::set<SiteId> sites(of_run.begin(), of_run.end());
+    for (auto const& site : p.config.run.sites) sites.insert(site);
     for (auto const& site : sites_to_watch(p)) sites.insert(site);
     return {sites.begin(), sites.end()};
 }
