@@ -47,7 +47,7 @@ constexpr Known known[] = {
     {Fault::refuse_by_own_parameters, Invariant::commit, 1},
     {Fault::never_restore_header, Invariant::decision, 7},
     {Fault::write_no_status, Invariant::removal, 0},
-    {Fault::reuse_merge_after_amendment, Invariant::model, 630},
+    {Fault::reuse_merge_after_amendment, Invariant::model, 266},
     {Fault::train_after_leaving, Invariant::weights, 69},
     {Fault::never_restore_model, Invariant::progress, 4},
     {Fault::ignore_amendments, Invariant::terms, 7},
