@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -33,6 +34,14 @@ class Availability {
         if (last != nullptr && now < last->until + shortly) how.refused_since = last->refused_since;
         if (how.refused && !how.refused_since) how.refused_since = now;
         cut_off_[site] = how;
+    }
+    /// Somebody removes a foreign commit at `end`.
+    void confuse_until(Millis end) { confused_until_ = std::max(confused_until_, end); }
+    /// Returns whether processes may be reading a foreign commit again, or pausing before that.
+    [[nodiscard]] bool confuses(Millis now) const
+    {
+        constexpr Seconds pause{15};
+        return now < confused_until_ + pause;
     }
     void hide_headers_until(Millis end) { headers_hidden_until_ = end; }
     void set_clock(Millis offset) { clock_offset_ = offset; }
@@ -79,6 +88,7 @@ class Availability {
     }
 
     Millis full_until_{0};
+    Millis confused_until_{-1'000'000};
     Millis away_until_{0};
     std::map<std::size_t, CutOff> cut_off_;
     Millis headers_hidden_until_{0};

@@ -21,6 +21,9 @@ struct Chaos {
     /// or is refused. Also jumps of the store's clock, amendments, broken hardware, unreadable
     /// headers, and objects that Curtail did not write.
     double faults_per_s{0};
+    /// Of these, only those happen that hit a single process: crashes, starts, freezes, stop
+    /// requests and broken hardware. The invariant `included` holds if there are no others.
+    bool gentle{false};
     /// Of a lone commit: its site freezes for 5 to 15 s, and another site starts.
     double interrupted{0};
     double nan{0};      ///< of a cut: its delta has values that are not finite

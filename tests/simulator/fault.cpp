@@ -89,6 +89,13 @@ constexpr FaultRow rows[] = {
      "the fork"},
     {Fault::lose_in_silence, "lose-in-silence", "does not say that work is lost",
      "withholds `Note`"},
+    {Fault::announce_late, "announce-late",
+     "announces its work 20 s after the cut, unless it is the first site of the run",
+     "withholds the headers it creates"},
+    {Fault::merge_unclipped, "merge-unclipped",
+     "merges long deltas whole, and records the scale of a clipped one", "`Merge`"},
+    {Fault::clip_without_record, "clip-without-record",
+     "clips long deltas, and records the scale of a whole one", "the commits it creates"},
 };
 static_assert(std::size(rows) == fault_count);
 

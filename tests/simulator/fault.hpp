@@ -44,9 +44,12 @@ enum class Fault {
     fold_at_first_look,
     sweep_pending_deltas,
     restart_fork,
-    lose_in_silence
+    lose_in_silence,
+    announce_late,
+    merge_unclipped,
+    clip_without_record
 };
-inline constexpr int fault_count = static_cast<int>(Fault::lose_in_silence) + 1;
+inline constexpr int fault_count = static_cast<int>(Fault::clip_without_record) + 1;
 
 /// What is known about a deliberate fault.
 struct FaultRow {

@@ -39,6 +39,14 @@ std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& 
     }
 }
 
+std::string foreign_commit(Commit tip, CommitNumber number, bool valid)
+{
+    tip.run = {"another"};
+    tip.number = number;
+    tip.parent = sha256("another");
+    return valid ? encode(tip).bytes : "{}";
+}
+
 std::string foreign_lease(std::int64_t k, int type)
 {
     Lease const endless{member_id({{"foreign"}, 7}, {1}), k, Millis{1'000'000'000'000},

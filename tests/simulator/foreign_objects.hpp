@@ -16,6 +16,10 @@ inline constexpr int foreign_lease_types = 3;
 /// additional ranges, and type 4 is cut in half.
 std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type);
 
+/// An object under the name of commit `number`, which does not follow the commit `tip`: `{}`, or a
+/// commit of another run.
+std::string foreign_commit(Commit tip, CommitNumber number, bool valid);
+
 /// A foreign lease with number `k`: types 0 and 1 are invalid, type 2 never expires.
 std::string foreign_lease(std::int64_t k, int type);
 

@@ -24,7 +24,8 @@ enum class Injector::Kind : int {
     amendment,
     damage,
     lost_commit,
-    older_store
+    older_store,
+    foreign_commit
 };
 
 void Injector::run()
@@ -37,11 +38,16 @@ void Injector::run()
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
         Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
         Kind::damage,         Kind::damage,         Kind::damage,          Kind::lost_commit,
-        Kind::older_store};
+        Kind::older_store,    Kind::lost_commit,    Kind::older_store,     Kind::foreign_commit};
+    // The faults that hit one process.
+    static constexpr Kind of_processes[] = {
+        Kind::start,        Kind::start,       Kind::start,        Kind::crash,
+        Kind::short_freeze, Kind::long_freeze, Kind::stop_request, Kind::broken_hardware};
     auto const elapsed = now() - last_check_;
     last_check_ = now();
-    if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
-        inject(any_of(kinds));
+    if (!chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000)) return;
+    if (chaos_.gentle) inject(any_of(of_processes));
+    else inject(any_of(kinds));
 }
 
 void Injector::inject(Kind kind)
@@ -64,6 +70,8 @@ void Injector::inject(Kind kind)
             return lose_commit();
         case Kind::older_store:
             return set_back();
+        case Kind::foreign_commit:
+            return add_foreign_commit();
         case Kind::foreign_object:
             return add_foreign_object(
                 static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
@@ -95,6 +103,7 @@ void Injector::inject(P const& p, Kind kind)
             return processes_.freeze(p, Millis{pick(100, 40'000)});
         case Kind::broken_hardware:
             p->hardware.broken = true;
+            p->healthy = false;
             log_line(p, "breaks");
             return;
         case Kind::stop_request:
@@ -176,6 +185,21 @@ void Injector::set_back()
     CommitNumber const first{newest.value - pick(0, 3)};
     bool const known = is_known_to_all(newest) && newest_told() == newest;
     if (first.value > 1 && known && can_mend(first)) lose(first, newest);
+}
+
+// Somebody removes the object later.
+void Injector::add_foreign_commit()
+{
+    if (!has_open_run()) return;
+    auto const& tip = store_.chain().back();
+    CommitNumber const number{tip.number.value + pick(1, 6)};
+    auto const name = commit_name(number);
+    shared_.causes.add_foreign_commit(number);
+    ++shared_.history.notes["foreign-commits"];
+    store_.add_foreign_commit(name, foreign_commit(tip, number, chance(0.5)));
+    Millis const time{pick(1'000, 20'000)};
+    shared_.availability.confuse_until(now() + time);
+    later(time, [this, name] { store_.remove_foreign_commit(name); });
 }
 
 // The newest commit that a site's status names; 0: none.

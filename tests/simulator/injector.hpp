@@ -37,6 +37,7 @@ class Injector : private Part {
     [[nodiscard]] CommitNumber newest_told() const;
     void lose(CommitNumber first, CommitNumber last);
     void lose_commit();
+    void add_foreign_commit();
     void set_back();
     template <class List>
     [[nodiscard]] auto const& any_of(List const& list)

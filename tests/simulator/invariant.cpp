@@ -8,8 +8,8 @@ namespace curtail::protocol::simulator {
 char const* to_text(Invariant invariant)
 {
     static constexpr char const* words[] = {
-        "commit", "decision", "identity", "pending",  "weights", "model",   "kept",    "removal",
-        "terms",  "leaving",  "round",    "contract", "exit",    "account", "progress"};
+        "commit", "decision", "identity", "pending",  "weights", "model",    "kept",    "removal",
+        "terms",  "leaving",  "round",    "contract", "exit",    "included", "account", "progress"};
     static_assert(std::size(words) == invariant_count);
     return words[static_cast<int>(invariant)];
 }

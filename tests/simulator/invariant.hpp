@@ -21,6 +21,7 @@ enum class Invariant {
     round,     ///< a member cuts when its round is over
     contract,  ///< a state machine takes each answer to its questions
     exit,      ///< a site exits only for a reason
+    included,  ///< the work of a healthy member gets into the model
     account,   ///< a process that exits has said which of its work no commit will include
     progress   ///< any living site completes the run
 };

@@ -95,7 +95,12 @@ bool Outputs::creates(Create const& o)
     bool const overwrites = shared_.has(Fault::overwrite_commits) && is_commit;
     bool const damages = o.name.rfind("contrib/", 0) == 0 && chance(chaos_.damaged_header);
     if (is_commit) last_commit_ = now();
-    return overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes, damages);
+    bool const created =
+        overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes, damages);
+    auto const& chain = store_.chain();
+    if (created && is_commit && chaos_.gentle && chain.size() > 1)
+        check_included(processes_.living(), chain[chain.size() - 2], chain.back());
+    return created;
 }
 
 void Outputs::execute(P const& p, Create const& o)

@@ -98,10 +98,65 @@ std::optional<Origin> origin_of(Draw& draw, RunSpec const& run)
     return origin;
 }
 
+// Some sites are slower than the others, and some need long to read their first model.
+std::vector<Pace> paces_of(Draw& draw, std::size_t sites)
+{
+    constexpr double factors[] = {1.05, 1.3, 2, 4, 10};
+    std::vector<Pace> paces(sites);
+    for (auto& pace : paces) {
+        pace.slowness = static_cast<double>(draw.pick(50, 150)) / 100;
+        if (draw.pick(0, 1) == 0) pace.slowness *= factors[draw.pick(0, 4)];
+        if (draw.pick(0, 3) == 0) pace.first_read = draw.pick(2, 10) * Seconds{3};
+    }
+    return paces;
+}
+
+// Time in which a commit decides work of the slowest member, or of one that reads its first model.
+Millis drop_after_of(std::vector<Pace> const& paces, Millis round_time)
+{
+    Millis longest{0};
+    for (auto const& pace : paces)
+        longest = std::max(longest, Millis{30'000} + pace.first_read +
+                                        Millis{static_cast<std::int64_t>(2'000 * pace.slowness)});
+    return longest + 2 * round_time;
+}
+
+// In a gentle run, faults hit single processes. It is long enough for slow members.
+void make_gentle(Draw& draw, Plan& plan)
+{
+    auto const rate = plan.chaos.faults_per_s;
+    plan.chaos = {};
+    plan.chaos.faults_per_s = rate / 4;
+    plan.chaos.gentle = true;
+    if (plan.origin) return;
+    plan.run.blocks_per_epoch += draw.pick(100, 300);
+    plan.run.budget = {};
+}
+
+// The rounds end by steps, long before `round_time`. One of few sites is much slower.
+void make_uneven(Draw& draw, Plan& plan)
+{
+    plan.chaos.faults_per_s /= 10;
+    plan.run.params.local_steps = draw.pick(4, 12);
+    plan.run.params.round_time *= draw.pick(2, 10);
+    auto const few = static_cast<std::size_t>(draw.pick(2, 3));
+    plan.run.sites.resize(std::min(few, plan.run.sites.size()));
+    plan.paces.resize(plan.run.sites.size());
+    plan.paces.back().slowness = static_cast<double>(draw.pick(4, 12));
+}
+
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
 // whose holder has died, a member that misses merges, and a grown pause between tries. Then damaged
 // headers, which a starting process reads again for 30 s.
-constexpr Seconds longest_wait{40 + 40 + 40};
+constexpr Seconds longest_wait{40 + 40 + 30};
+
+// A silent member is removed later if others are slow. A site reads a damaged model several times.
+Millis longest_wait_in(Plan const& plan)
+{
+    Millis wait = longest_wait + plan.run.params.drop_after;
+    for (auto const& pace : plan.paces) wait = std::max(wait, longest_wait + 10 * pace.first_read);
+    return wait;
+}
 
 // Returns true if each site with a living process is in quarantine. Some of these may be over by
 // the store's clock, but not by the clock of a process that does not know of a jump.
@@ -125,14 +180,16 @@ bool proceeds(Simulator& s, Millis time)
     return ended || s.store().chain().size() > before;
 }
 
-void continue_without_faults(Simulator& s, std::vector<SiteId> const& sites)
+void continue_without_faults(Simulator& s, Plan const& plan)
 {
+    auto const wait = longest_wait_in(plan);
     s.store().restore_commits();  // as an operator would do
+    s.store().remove_foreign_commits();
     for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
         if (s.living_count() == 0) s.start(0);
         // A quarantine ends by the store's clock, which may have jumped back.
-        bool const proceeding = proceeds(s, longest_wait) || (all_wait_in_quarantine(s, sites) &&
-                                                              proceeds(s, 2 * most_clock_offset));
+        bool const proceeding = proceeds(s, wait) || (all_wait_in_quarantine(s, plan.run.sites) &&
+                                                      proceeds(s, 2 * most_clock_offset));
         require(proceeding, Invariant::progress,
                 "a site is alive, but no commit was made for too long");
     }
@@ -178,19 +235,34 @@ Plan plan_of(std::uint64_t seed)
     plan.chaos.growth_per_s = static_cast<double>(draw.pick(9, 11)) / 10;
     if (draw.pick(0, 7) == 0) plan.origin = origin_of(draw, plan.run);
     if (plan.origin) plan.run = forked(plan.run);
-    if (draw.pick(0, 3) == 0) plan.run.limits = limits_of(draw, plan.run.sites.size());
+    auto const kind = draw.pick(0, 9);
+    if (kind > 2) {
+        if (draw.pick(0, 2) == 0) plan.run.limits = limits_of(draw, plan.run.sites.size());
+        return plan;
+    }
+    plan.paces = paces_of(draw, plan.run.sites.size());
+    if (kind > 0) make_gentle(draw, plan);
+    if (kind > 1) make_uneven(draw, plan);
+    plan.run.params.drop_after = drop_after_of(plan.paces, plan.run.params.round_time);
+    plan.run.params.keep_models = draw.pick(40, 50);  // more than the rounds of the longest read
     return plan;
 }
 
 void complete_run(Simulator& s, Plan const& plan)
 {
     if (plan.origin) s.store_fork(*plan.origin);
+    for (std::size_t i = 0; i < plan.paces.size(); ++i) {
+        s.set_slowness(i, plan.paces[i].slowness);
+        s.set_first_read(i, plan.paces[i].first_read);
+    }
     for (std::size_t i = 0; i < plan.run.sites.size(); ++i) s.start(i);
     s.run_until(plan.chaos_time, [&] { return s.complete(); });
-    s.set_chaos({});
+    Chaos calm;
+    calm.gentle = plan.chaos.gentle;
+    s.set_chaos(calm);
     if (plan.ending != Plan::Ending::all_continue && !s.complete())
         s.kill_all_but(plan.ending == Plan::Ending::one_survives ? s.any_living() : nullptr);
-    continue_without_faults(s, plan.run.sites);
+    continue_without_faults(s, plan);
     s.store().heal();
     check_result(s, plan.run);
     if (plan.verifies) verify(s, plan.run.limits);

@@ -105,7 +105,7 @@ void SimProcess::observe(MonoTime now, Input const& input)
             std::min(request->end, earlier.end)};
 }
 
-void SimProcess::check_round(Status const& status, MonoTime now)
+void SimProcess::check_round(Status const& status, MonoTime now, bool confused)
 {
     require(!stop || now < stop->end || machine->exited(), Invariant::leaving,
             "a site stays beyond the end of its stop request");
@@ -116,7 +116,7 @@ void SimProcess::check_round(Status const& status, MonoTime now)
                        round_watch.has_stepped(status.since) &&
                        status.waiting_for == "the end of the round";
     round_watch.observe_work(works, now);
-    if (!works || stop || !may_cut(status)) return;
+    if (!works || stop || confused || !may_cut(status)) return;
     // If a read is open when the round ends, the site waits for it. Then it looks for a new commit
     // before it cuts. It abandons each of the two reads after a second.
     constexpr Seconds patience{1};
@@ -162,7 +162,7 @@ void SimProcess::check_leaving(SimStore const& store) const
     if (!status.leaving || !status.member || !in_time || store.chain().empty()) return;
     auto const* m = store.chain().back().find(*status.member);
     if (m == nullptr) return;
-    for (auto seq = m->seq.next(); store.get(header_name(m->id, seq)); seq = seq.next())
+    for (auto seq = m->seq.next(); store.has_announced(m->id, seq); seq = seq.next())
         require(header_reads.has_asked_for(header_name(m->id, seq)), Invariant::leaving,
                 "a site leaves without reading its header back");
 }

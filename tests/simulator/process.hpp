@@ -9,6 +9,7 @@
 
 #include "protocol/site/site.hpp"
 #include "simulator/header_reads.hpp"
+#include "simulator/inclusion.hpp"
 #include "simulator/saboteur.hpp"
 #include "simulator/signs.hpp"
 #include "simulator/store.hpp"
@@ -75,6 +76,7 @@ struct SimProcess {
     Millis frozen_until{};
     Millis skew{};  ///< as Params::skew
     bool dead{false};
+    bool healthy{true};  ///< no fault has hit the process
     bool stopping{false};
     bool stop_delivered{false};
     std::optional<StopRequested> stop;          ///< earliest times of the delivered requests
@@ -87,6 +89,7 @@ struct SimProcess {
     Signs signs;
     HeaderReads header_reads;
     Ledger ledger;
+    OpenWork open_work;
     std::unique_ptr<Site> machine;
     std::unique_ptr<Saboteur> saboteur;  ///< all inputs and outputs of `machine` pass through it
     std::unique_ptr<SimTrainer> trainer;
@@ -119,8 +122,9 @@ struct SimProcess {
     /// Takes the time of an input.
     void observe(MonoTime now, Input const& input);
 
-    /// Checks that a site that has reached the end of its round does not train on.
-    void check_round(Status const& status, MonoTime now);
+    /// Checks that a site that has reached the end of its round does not train on. `confused`: it
+    /// may be reading an invalid commit again.
+    void check_round(Status const& status, MonoTime now, bool confused);
 
     /// Returns whether the end of the round makes the site cut: another site takes part in it.
     [[nodiscard]] bool may_cut(Status const& status) const;

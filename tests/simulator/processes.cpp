@@ -29,6 +29,8 @@ void Processes::start(std::size_t site)
     p->identity = config.process;
     p->machine = std::make_unique<Site>(config);
     p->trainer = std::make_unique<SimTrainer>(shared_.store.blocks());
+    for (auto const& other : all_)
+        if (!other->dead && other->site_index == site) p->healthy = other->healthy = false;
     all_.push_back(p);
     deliver(p, Tick{});
 }
@@ -76,7 +78,7 @@ void Processes::handle(P const& p, Input const& input)
     p->signs.check_written(*p->machine, status, at, p->vigil.resumed());
     p->state = status.state;
     p->check_against_trainer(status);
-    p->check_round(status, at);
+    p->check_round(status, at, shared_.availability.confuses(now));
     wake(p);
 }
 
@@ -135,6 +137,7 @@ void Processes::freeze(P const& p, Millis duration)
 {
     auto const now = shared_.time.now();
     p->frozen_until = now + duration;
+    p->healthy = false;
     shared_.history.add_line(now, *p, "freezes");
     shared_.time.later(duration, [this, p] { thaw(p); });
 }
@@ -158,6 +161,7 @@ void Processes::interrupt(P const& p)
 void Processes::request_stop(P const& p, Millis grace)
 {
     p->stopping = true;
+    p->healthy = false;
     MonoTime const begun{shared_.time.now() + p->clock_offset};
     deliver(p, StopRequested{begun + grace * 9 / 10, begun + grace});
 }

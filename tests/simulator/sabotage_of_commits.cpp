@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "protocol/records/terms.hpp"
+#include "protocol/rules/clipping.hpp"
 #include "protocol/rules/refusal.hpp"
 #include "protocol/rules/skips.hpp"
 #include "simulator/sabotage.hpp"
@@ -188,6 +189,14 @@ void refuse_by_own_parameters(Scene const& scene, Commit const& parent, Commit& 
     }
 }
 
+void clip_without_record(Scene const&, Commit const& parent, Commit& commit)
+{
+    auto const factors = clip_factors(parent.norms, commit.decided);
+    for (std::size_t i = 0; i < factors.size(); ++i)
+        if (factors[i] < 1)
+            commit.decided[i].scale = static_cast<float>(commit.decided[i].scale / factors[i]);
+}
+
 class PlainCommitSaboteur final : public CommitSaboteur {
   public:
     using Change = void (*)(Scene const&, Commit const&, Commit&);
@@ -291,6 +300,8 @@ std::unique_ptr<Saboteur> saboteur_of_commits(Fault fault, RunSpec const& run, S
             return plain(obey_amendments_early);
         case Fault::ignore_amendments:
             return plain(ignore_amendments);
+        case Fault::clip_without_record:
+            return plain(clip_without_record);
         case Fault::refuse_by_own_parameters:
             return plain(refuse_by_own_parameters);
         case Fault::create_without_rebuild:

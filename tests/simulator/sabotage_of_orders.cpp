@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "protocol/rules/clipping.hpp"
+#include "protocol/rules/refusal.hpp"
 #include "protocol/site/notes.hpp"
 #include "simulator/sabotage.hpp"
 
@@ -123,6 +125,35 @@ class DeleteAfterTimeout final : public Saboteur {
     Create sent_;
 };
 
+class MergeUnclipped final : public Saboteur {
+  public:
+    explicit MergeUnclipped(SimStore const& store) : store_(store) {}
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto outputs = site.on(now, input);
+        each<Merge>(outputs, [&](Merge& merge) {
+            std::vector<ContributionDecision> decided;
+            for (auto const& c : merge.include) decided.push_back(decision_on(c));
+            auto const factors = clip_factors(site.tip()->norms, decided);
+            for (std::size_t i = 0; i < factors.size(); ++i)
+                merge.include[i].scale = static_cast<float>(merge.include[i].scale / factors[i]);
+        });
+        return outputs;
+    }
+
+  private:
+    [[nodiscard]] ContributionDecision decision_on(Merge::Source const& c) const
+    {
+        auto const name = header_name(c.member, c.seq);
+        auto const header = store_.decoder()->header(store_.get(name).value(), name).value();
+        ContributionDecision d;
+        d.ranges = header.ranges;
+        d.norm = delta_norm(header);
+        return d;
+    }
+    SimStore const& store_;
+};
+
 class ReuseMergeAfterAmendment final : public Saboteur {
   public:
     std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
@@ -220,6 +251,32 @@ class NeverRestoreModel final : public Withholding {
     }
 };
 
+class AnnounceLate final : public Withholding {
+  public:
+    explicit AnnounceLate(SiteId first) : first_(std::move(first)) {}
+    void configure(SiteConfig& config) override { delays_ = config.process.site != first_; }
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        now_ = now;
+        if (std::holds_alternative<CutReady>(input)) cut_ = now;
+        return Withholding::on(site, now, input);
+    }
+
+  private:
+    [[nodiscard]] std::optional<Input> refuse(Output const& output) const override
+    {
+        constexpr Seconds delay{20};
+        auto const* create = std::get_if<Create>(&output);
+        bool const early = delays_ && now_ - cut_ < delay;
+        if (create == nullptr || !early || !is_header_name(create->name)) return std::nullopt;
+        return Unknown{create->op, "withheld"};
+    }
+    SiteId first_;
+    bool delays_{};
+    MonoTime now_{};
+    MonoTime cut_{};
+};
+
 /// Shows the site each status as it was when the site first looked.
 class FoldAtFirstLook final : public Withholding {
   public:
@@ -249,7 +306,7 @@ class FoldAtFirstLook final : public Withholding {
 
 }  // namespace
 
-std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, SimStore&)
+std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, SimStore& store)
 {
     switch (fault) {
         case Fault::forget_undecided:
@@ -270,10 +327,14 @@ std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, Si
             return std::make_unique<DeleteAfterTimeout>();
         case Fault::reuse_merge_after_amendment:
             return std::make_unique<ReuseMergeAfterAmendment>();
+        case Fault::merge_unclipped:
+            return std::make_unique<MergeUnclipped>(store);
         case Fault::train_after_leaving:
             return std::make_unique<TrainAfterLeaving>();
         case Fault::never_suspect:
             return std::make_unique<NeverSuspect>();
+        case Fault::announce_late:
+            return std::make_unique<AnnounceLate>(run.sites.front());
         case Fault::fold_at_first_look:
             return std::make_unique<FoldAtFirstLook>();
         case Fault::never_restore_model:

@@ -67,7 +67,7 @@ void Simulator::stop(std::size_t index, Millis grace)
 void Simulator::break_site(std::size_t index)
 {
     for (auto& p : processes_.living())
-        if (p->site_index == index) p->hardware.broken = true;
+        if (p->site_index == index) p->hardware.broken = true, p->healthy = false;
 }
 
 bool Simulator::complete() const

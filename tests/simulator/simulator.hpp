@@ -64,6 +64,8 @@ class Simulator {
     void stop(std::size_t index, Millis grace);
     /// From now on, a step of site `index` takes about 400 ms times `factor`.
     void set_slowness(std::size_t index, double factor) { training_.set_slowness(index, factor); }
+    /// From now on, the first model of a process of site `index` takes this much longer to load.
+    void set_first_read(std::size_t index, Millis time) { training_.set_first_read(index, time); }
     /// From now on, the living processes of site `index` skip every step.
     void break_site(std::size_t index);
     /// Exits of processes, in order. Killed processes are not listed.

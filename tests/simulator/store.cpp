@@ -156,6 +156,22 @@ void SimStore::remove(std::string const& name)
     kept();
 }
 
+void SimStore::add_foreign_commit(std::string const& name, std::string const& bytes)
+{
+    if (small_.emplace(name, bytes).second) foreign_.insert(name);
+}
+
+void SimStore::remove_foreign_commit(std::string const& name)
+{
+    if (foreign_.erase(name) > 0) small_.erase(name);
+}
+
+void SimStore::remove_foreign_commits()
+{
+    for (auto const& name : foreign_) small_.erase(name);
+    foreign_.clear();
+}
+
 Tickets const* SimStore::payload(PartRef const& ref) const
 {
     auto const* stored = whole(ref);

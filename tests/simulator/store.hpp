@@ -69,6 +69,10 @@ class SimStore {
     [[nodiscard]] bool has_lost_commits() const { return !lost_.empty(); }
     /// Stores all lost commits again.
     void restore_commits();
+    /// Adds an object that is no commit of the run, under the name of a commit that is none yet.
+    void add_foreign_commit(std::string const& name, std::string const& bytes);
+    void remove_foreign_commit(std::string const& name);
+    void remove_foreign_commits();
     PartRef put(std::string const& part, std::string const& name, Payload content);
     /// Damages a payload, or removes it. Until it is stored again, the newest models
     /// may lack it.
@@ -91,6 +95,11 @@ class SimStore {
     [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
     [[nodiscard]] std::map<std::string, Payload> const& payloads() const { return payloads_; }
 
+    /// Returns whether the member itself has created this header.
+    [[nodiscard]] bool has_announced(MemberId const& member, Seq seq) const
+    {
+        return headers_.contains({member, seq});
+    }
     /// Returns the tokens of the contributions after `decided` that a member has announced.
     [[nodiscard]] Tokens announced_after(MemberId const& member, Seq decided) const;
 
@@ -124,6 +133,7 @@ class SimStore {
     std::map<std::string, std::string> small_;
     std::map<std::string, std::string> headers_as_sent_;  ///< by name; small_ may have other bytes
     std::map<std::string, std::string> lost_;  ///< commits that the store has lost, by name
+    std::set<std::string> foreign_;            ///< names of foreign commits in small_
     std::map<std::string, Payload> payloads_;
     std::map<std::string, Payload> damaged_;  ///< by name: the right content
     std::vector<Commit> chain_;

@@ -9,11 +9,12 @@ Training::Training(Shared& shared, Processes& processes) : Part(shared, processe
 {
     for (std::size_t i = 0; i < run_.sites.size(); ++i)
         speed_.push_back(std::exp(uniform(-1.2, 1.2)));
+    first_read_.resize(run_.sites.size());
 }
 
 void Training::execute(P const& p, LoadModel const& o)
 {
-    later(Millis{pick(20, 300)}, [this, p, o] {
+    later(Millis{pick(20, 300)} + first_read_[p->site_index], [this, p, o] {
         if (p->dead) return;
         ++steps_;
         if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
@@ -23,6 +24,7 @@ void Training::execute(P const& p, LoadModel const& o)
             return reply(p, Corrupt{o.op, o.model.weights.name, "missing"});
         shared_.copies.keep(p->site_index, o.model.weights.name, *whole);
         p->trainer->load(whole->content);
+        p->open_work.loaded();
         deliver(p, Loaded{o.op});
     });
 }
@@ -73,8 +75,20 @@ void Training::boundary(P const& p)
     } else if (p->adopt) {
         auto const [adopt, theta] = *std::exchange(p->adopt, {});
         p->trainer->adopt(adopt, theta);
+        check_included(p, adopt.model.round);
         deliver(p, Adopted{adopt.op});
     }
+}
+
+void Training::check_included(P const& p, Round round)
+{
+    if (p->machine->status().base == round) return;
+    Ranges open = p->trainer->since();
+    for (auto const& own : p->trainer->undecided()) open += own;
+    bool const good = p->open_work.adopted(open);
+    require(good || !p->healthy || !chaos_.gentle, Invariant::included, [&] {
+        return "no commit decides the work of the healthy " + p->machine->status().member->value;
+    });
 }
 
 // The newest piece of the site's journal, which gets one in each second, whatever process runs.

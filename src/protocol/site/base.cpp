@@ -86,6 +86,9 @@ void answered_base_load(Parts& p, Input const& input)
     keep_model(p);
     p.contributions.forget_dropped();
     enter_run(p);
+    // After a read of many rounds, the first cut must not be based on an old model.
+    if (p.machine.now() - p.machine.asked() > p.chain.run().params.poll_run)
+        p.schedule.poll = p.machine.now();
 }
 
 bool load_failed(Parts& p, Input const& input, Phase back)

@@ -109,6 +109,11 @@ std::optional<Commit> build(Parts const& p)
             known.push_back({own.header, std::nullopt, {}});
     if (p.proposal.includes_others()) known = p.pending.all();
     auto intents = p.proposal.intents_at(*p.chain.tip());
+    // A commit since then may have given blocks to a member that had none.
+    std::erase_if(intents.remove, [&](auto const& r) {
+        return p.member && r.second == Removal::silent &&
+               !suspect(p, *p.chain.tip()->find(r.first));
+    });
     intents.heads = p.heads;
     return next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {writer(p), p.attempt},
                 store_now(p), known, intents);

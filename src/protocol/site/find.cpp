@@ -27,6 +27,7 @@ void lacks_newest(Parts& p)
 {
     auto const newest = newest_found(p);
     if (++p.failures.misses < misses_limit) {
+        p.known.listed = false;
         if (!p.chain.tip()) p.search.restart();
         p.machine.set_tries(p.failures.misses);
         return p.machine.retry(Phase::find_commit);
@@ -142,12 +143,13 @@ std::vector<SiteId> sites_to_watch(Parts const& p)
     return {sites.begin(), sites.end()};
 }
 
-// The sites whose status this process reads: those of the run, too. One of them may know of a newer
-// commit.
+// The sites whose status this process reads: those of the run, too, by the tip and by the own
+// configuration. One of them may know of a newer commit, which may even have admitted it.
 std::vector<SiteId> sites_to_read(Parts const& p)
 {
     auto const& of_run = p.chain.tip()->terms.sites;
     std::set<SiteId> sites(of_run.begin(), of_run.end());
+    for (auto const& site : p.config.run.sites) sites.insert(site);
     for (auto const& site : sites_to_watch(p)) sites.insert(site);
     return {sites.begin(), sites.end()};
 }
@@ -239,7 +241,7 @@ void answered_find_list(Parts& p, Input const& input)
     if (listed == nullptr) return p.machine.retry(Phase::find_list);
     auto const& numbers = listed->numbers.list();
     auto const end = numbers.empty() ? 1 : numbers.back().end;
-    p.known.raise({end - 1}, "the store has listed");
+    p.known.list({end - 1}, p.failures.misses >= old_after_misses);
     auto const newest = std::max(newest_found(p).value, end - 1);
     auto const missing = Ranges::between(1, newest + 1) - listed->numbers;
     // A listing may lack the newest one, which this process has just read.

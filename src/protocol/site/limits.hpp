@@ -29,6 +29,8 @@ inline constexpr Seconds unreadable_after{30};
 /// After this many answers that an object is missing, although another object shows that it
 /// existed, a site treats it as lost. The reads and the pauses between them take over a minute.
 inline constexpr int misses_limit = 14;
+/// After this many of them, about 40 s, a list of the store's commits is no longer an old one.
+inline constexpr int old_after_misses = 10;
 
 /// Returns true if this Unknown::code reports a lasting error that may concern a single object.
 /// Returns false for `unavailable`: this error lasts too, but concerns the whole store.

@@ -318,9 +318,17 @@ Error foreign_commit(Error error)
     return error;
 }
 
+bool stays_invalid(Parts& p, Error const& error)
+{
+    auto text = error.message();
+    if (text != p.failures.bad_read) p.failures.bad_reads = 0;
+    p.failures.bad_read = std::move(text);
+    return ++p.failures.bad_reads >= reads_limit;
+}
+
 void handle_invalid_record(Parts& p, Error error)
 {
-    if (++p.failures.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
+    if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     finish(p, std::move(error));
 }
 

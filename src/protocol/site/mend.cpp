@@ -39,6 +39,14 @@ Error other_history(CommitNumber number)
             "stop all sites, and start a new run with `curtail-store fork`"};
 }
 
+Error other_run(std::string const& name)
+{
+    return {ExitCode::protocol,
+            "cannot continue the run's chain",
+            name + " belongs to another run",
+            {}};
+}
+
 Ranges one(CommitNumber number) { return Ranges::between(number.value, number.value + 1); }
 
 // The store has not said whether the chain is whole.
@@ -65,10 +73,11 @@ void invalid_successor(Parts& p, Error const& error)
 {
     bool const beyond = p.chain.tip() && p.mending.last > p.chain.tip()->number;
     bool const ignored = beyond && p.mending.back != Phase::find_list;
-    if (!ignored || p.failures.bad_reads + 1 < reads_limit)
-        return handle_invalid_record(p, foreign_commit(error));
+    if (!ignored) return handle_invalid_record(p, foreign_commit(error));
+    if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     p.failures.bad_reads = 0;
     p.mending.foreign = p.mending.last.next();
+    p.known.list({}, true);
     p.machine.send(foreign_commit_note(p.mending.foreign));
     p.machine.go(p.mending.back);
 }
@@ -123,7 +132,9 @@ void answered_mend_successor(Parts& p, Input const& input)
     if (got == nullptr) return cannot_mend(p);
     auto const commit = p.config.decoder->commit(got->bytes, name);
     if (!commit) return invalid_successor(p, commit.error());
+    if (commit->run != p.chain.run().run) return invalid_successor(p, other_run(name));
     p.failures.bad_reads = 0;
+    p.known.raise(commit->number, "this site has read");
     read_copies(p, commit->parent);
 }
 
@@ -209,7 +220,8 @@ void answered_check_end(Parts& p, Input const& input)
     if (listed == nullptr) return check_failed(p);
     auto const next = p.chain.tip()->number.next();
     auto const numbers = listed->numbers - Ranges::between(0, p.mending.foreign.value + 1);
-    if (!numbers.empty()) p.known.raise({numbers.list().back().end - 1}, "the store has listed");
+    p.known.list(numbers.empty() ? CommitNumber{} : CommitNumber{numbers.list().back().end - 1},
+                 p.failures.misses >= old_after_misses);
     bool const lost = p.known.greatest() >= next && !listed->numbers.contains(one(next));
     if (!lost) {
         p.failures.misses = 0;

@@ -41,8 +41,11 @@ void finish_and_report_loss(Parts& p);
 void finish(Parts& p, std::optional<Error> error = {});
 /// Returns the error of a read that gave no commit of this run, with what to do about it.
 [[nodiscard]] Error foreign_commit(Error error);
-/// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit
-/// reads in a row were invalid, exits with `error` instead.
+/// Counts a read that gave an invalid record. A single read may be corrupt; a damaged or foreign
+/// object gives the same error in each read. Returns true after reads_limit such reads in a row.
+[[nodiscard]] bool stays_invalid(Parts& p, Error const& error);
+/// Handles a read that gave an invalid record. Reads the record again after a pause. If the record
+/// stays invalid, exits with `error` instead.
 void handle_invalid_record(Parts& p, Error error);
 /// Returns the current time by the store's clock.
 [[nodiscard]] Time store_now(Parts const& p);

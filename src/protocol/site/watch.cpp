@@ -10,7 +10,8 @@ void Watch::observe(Commit const& tip, MonoTime now)
         auto const it = members_.find(m.id);
         bool const same =
             it != members_.end() && it->second.seq == m.seq && it->second.seen == m.seen;
-        members[m.id] = {m.seq, m.seen, same ? it->second.since : now};
+        bool const starts = same && !it->second.has_blocks && !m.held.empty();
+        members[m.id] = {m.seq, m.seen, !m.held.empty(), same && !starts ? it->second.since : now};
     }
     members_ = std::move(members);
 }

@@ -19,7 +19,8 @@ enum class StoreUse { read, write };
 class Watch {
   public:
     /// Takes a commit that this process has just read. A member shows progress if its `seq` or
-    /// `seen` differ from those in the commit before. A new member counts from now.
+    /// `seen` differ from those in the commit before. A new member counts from now, and so does one
+    /// that had no blocks to work on before this commit.
     void observe(Commit const& tip, MonoTime now);
     /// Takes the time of an input. A gap of more than `skew` since the last input shows that this
     /// process was suspended.
@@ -34,6 +35,7 @@ class Watch {
     struct Sighting {
         Seq seq;
         Time seen;
+        bool has_blocks;
         MonoTime since;
     };
     // Failed questions in a row.

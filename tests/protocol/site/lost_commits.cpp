@@ -81,6 +81,14 @@ class LostCommits : public ScriptedSiteBesideB {
         for (auto const& [name, bytes] : whole)
             if (name.starts_with("commits/")) copies.emplace(name, bytes);
     }
+    [[nodiscard]] std::string of_another_run(std::int64_t number) const
+    {
+        auto const name = commit_name({length});
+        auto commit = decode_commit(objects.at(name), name).value();
+        commit.run = {"another"};
+        commit.number = {number};
+        return encode(commit).bytes;
+    }
     [[nodiscard]] CommitRef ref(std::int64_t number) const
     {
         return {{number}, sha256(whole.at(commit_name({number})))};
@@ -169,12 +177,40 @@ TEST_F(LostCommits, InPlaceOfWhichThereAreOthersEndAStart)
 
 TEST_F(LostCommits, AForeignObjectUnderAFutureNumberIsNamed)
 {
-    objects[commit_name({64})] = "{}";
-    auto const error = exit_error(serve(Tick{}));
-    EXPECT_EQ(error.code, ExitCode::protocol);
-    EXPECT_THAT(error.message(), HasSubstr(commit_name({64})));
-    EXPECT_THAT(error.message(), HasSubstr("no commit of this run"));
-    EXPECT_THAT(creates, IsEmpty());
+    for (auto const& bytes : {std::string("{}"), of_another_run(64)}) {
+        objects[commit_name({64})] = bytes;
+        site = Site({{{"A"}, 0x11}, run, 0});
+        auto const error = exit_error(serve(Tick{}));
+        EXPECT_EQ(error.code, ExitCode::protocol);
+        EXPECT_THAT(error.message(), HasSubstr(commit_name({64})));
+        EXPECT_THAT(error.message(), HasSubstr("no commit of this run"));
+        EXPECT_THAT(creates, IsEmpty());
+    }
+}
+
+// The object 17 is gone when the site has read it five times. Then the store gives wrong bytes of
+// commit 14, once.
+class GoneObject : public LostCommits {
+  protected:
+    Input got(Get const& get) override
+    {
+        auto answer = ScriptedSite::got(get);
+        if (get.name == commit_name({17}) && ++reads_ == 5) objects.erase(get.name);
+        if (get.name == commit_name({14}) && reads_ == 5 && !std::exchange(spoiled_, true))
+            return Got{get.op, "{}"};
+        return answer;
+    }
+
+  private:
+    int reads_{0};
+    bool spoiled_{false};
+};
+
+TEST_F(GoneObject, DoesNotEndAStart)
+{
+    objects[commit_name({17})] = of_another_run(17);
+    (void)serve(Tick{});
+    EXPECT_TRUE(site.status().member);
 }
 
 // The store changes after this process has read the newest commit and before it creates the next.
@@ -188,6 +224,17 @@ class ChangedStore : public LostCommits {
     }
     std::function<void()> change;
 };
+
+TEST_F(ChangedStore, AForeignObjectBeyondTheNextCommitStopsNobody)
+{
+    for (auto const& bytes : {std::string("{}"), of_another_run(17)}) {
+        site = Site({{{"A"}, 0x11}, run, 0});
+        objects = whole;
+        change = [&] { objects[commit_name({17})] = bytes; };
+        (void)serve(Tick{});
+        EXPECT_TRUE(site.status().member);
+    }
+}
 
 TEST_F(ChangedStore, TheTipIsCreatedAgain)
 {

@@ -59,6 +59,18 @@ TEST_F(StalledRead, DoesNotDelayACut)
     EXPECT_LE(now, loaded + run.params.checkpoint_interval + Seconds{1});
 }
 
+TEST_F(StalledRead, OfTheFirstModelLetsTheSiteLookForANewerOne)
+{
+    auto const load = std::get<LoadModel>(serve(Tick{}).back());
+    now += run.params.poll_run + Seconds{1};
+    auto const end = now + Millis{200};
+    for (std::deque<Input> inputs{Loaded{load.op}}; !inputs.empty();) take(give_first(inputs));
+    EXPECT_LT(now, end);
+    EXPECT_TRUE(std::ranges::any_of(unanswered, [&](Get const& get) {
+        return get.name == commit_name(site.tip()->number.next());
+    }));
+}
+
 TEST_F(StalledRead, DoesNotDelayAStop)
 {
     load();

@@ -22,12 +22,13 @@ constexpr Millis skew{2'000};
 
 MonoTime at(int seconds) { return MonoTime{Seconds{seconds}}; }
 
-Commit tip(Seq seq)
+Commit tip(Seq seq, Ranges held = {})
 {
     Commit c;
     Member m;
     m.id = test::member("A", 2);
     m.seq = seq;
+    m.held = std::move(held);
     c.members = {m};
     return c;
 }
@@ -48,6 +49,14 @@ TEST_F(Silence, CountsFromTheCommitThatLastShowedProgress)
     EXPECT_EQ(silent(20), Seconds{10});
     watch.observe(tip({2}), at(20));
     EXPECT_EQ(silent(21), Seconds{1});
+}
+
+TEST_F(Silence, CountsFromTheCommitThatGivesBlocks)
+{
+    watch.observe(tip({1}, Ranges::between(0, 2)), at(30));
+    EXPECT_EQ(silent(31), Seconds{1}) << "without blocks, the member can make no progress";
+    watch.observe(tip({1}, Ranges::between(0, 4)), at(40));
+    EXPECT_EQ(silent(41), Seconds{11});
 }
 
 TEST_F(Silence, BeginsAgainAfterAnOutage)
