@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ class KnownCommits {
         greatest_ = number;
         who_knows_ = std::move(who_knows);
     }
+    /// Takes that no commit beyond `newest` is known to exist: what seemed to be one is none.
+    void lower(CommitNumber newest) { greatest_ = std::min(greatest_, newest); }
     /// Returns the greatest number of a commit that is known to exist; 0: none.
     [[nodiscard]] CommitNumber greatest() const { return greatest_; }
     [[nodiscard]] std::string const& who_knows() const { return who_knows_; }

@@ -69,6 +69,7 @@ void invalid_successor(Parts& p, Error const& error)
         return handle_invalid_record(p, foreign_commit(error));
     p.failures.bad_reads = 0;
     p.mending.foreign = p.mending.last.next();
+    p.known.lower(p.chain.tip()->number);
     p.machine.send(foreign_commit_note(p.mending.foreign));
     p.machine.go(p.mending.back);
 }
