@@ -72,6 +72,7 @@ void act_base_load(Parts& p)
 {
     if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
     p.training.request(p.chain.tip()->round);
+    if (p.machine.tries() == 0) p.pace.read.start(p.machine.now());
     p.machine.send(LoadModel{p.machine.ask(Question::load), p.chain.tip()->model});
 }
 
@@ -81,6 +82,7 @@ void answered_base_load(Parts& p, Input const& input)
         if (!load_failed(p, input, Phase::base_load)) p.machine.retry(Phase::base_forward);
         return;
     }
+    p.pace.read.stop(p.machine.now());
     p.training.set_loaded(p.machine.now(), round_end(p));
     load_succeeded(p);
     keep_model(p);
@@ -118,6 +120,34 @@ Error replaced_error(Tokens lost)
             "make sure that only one poller starts jobs of this site"};
 }
 
+void finish_too_slow(Parts& p)
+{
+    auto const& pace = p.pace;
+    auto const text = [](Millis time) { return format_duration(time); };
+    std::string why = "this site has read commits for " + text(pace.reading()) +
+                      " without reaching the newest one";
+    if (pace.is_too_slow())
+        why = std::to_string(pace.times_late()) +
+              " times in a row, its work came too late: it reads a model in " +
+              text(pace.read.last()) + " and publishes its work in " + text(pace.publish.last());
+    p.machine.send(
+        too_slow_note(pace.times_late(), pace.read.last(), pace.publish.last(), pace.round));
+    finish(p, Error{ExitCode::unavailable, "cannot keep up with the run",
+                    why + (pace.round > Millis{0} ? ", and a round takes " + text(pace.round) : ""),
+                    "give this site a faster connection to the store, or make the rounds longer "
+                    "(`round_time_s`) with `curtail-store amend`"});
+}
+
+bool is_too_slow_to_find(Parts& p)
+{
+    auto const& params = p.chain.run().params;
+    // A suspension of this process counts as `skew` at most.
+    p.pace.read_commit(std::min<Millis>(p.machine.now() - p.machine.asked(), params.skew));
+    if (p.pace.reading() <= params.drop_after + params.skew) return false;
+    finish_too_slow(p);
+    return true;
+}
+
 // No longer in the member table: undecided work is void. Joins again as a new member, unless
 // another process has taken the place.
 void removed(Parts& p)
@@ -136,6 +166,9 @@ void removed(Parts& p)
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
                                lost_text(lost), "see the event `removed` for the reason"});
     }
+    auto const slowest = std::max(p.pace.read.last(), p.pace.publish.last());
+    if (p.removal == Removal::silent && slowest > p.chain.run().params.drop_after) p.pace.dropped();
+    if (p.pace.is_too_slow()) return finish_too_slow(p);
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

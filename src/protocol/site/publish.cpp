@@ -24,6 +24,7 @@ void contributed(Parts& p)
 {
     auto& own = *p.contributions.next_unpublished();
     own.published = true;
+    p.pace.publish.stop(p.machine.now());
     p.machine.send(contributed_note(own.header));
     p.machine.go(Phase::publish_store);
 }
@@ -110,6 +111,7 @@ void answered_cut(Parts& p, Input const& input)
     p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
+    p.pace.publish.start(p.machine.now());
     if (!lone_possible(p)) return p.machine.go(Phase::publish_store);
     bool const trained = std::ranges::any_of(
         p.contributions.undecided(), [](auto const& cut) { return !cut.header.ranges.empty(); });
@@ -177,6 +179,7 @@ void exit_after_leaving(Parts& p)
     bool const stops = p.machine.stopping();
     if (retired(p) && !stops) finish(p, retired_error(p));
     else if (replaced(p) && !stops) finish(p, replaced_error(lost_tokens(p)));
+    else if (p.pace.is_too_slow() && !stops) finish_too_slow(p);
     else finish_and_report_loss(p);
 }
 
