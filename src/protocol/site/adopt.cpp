@@ -48,8 +48,7 @@ void own_decisions(Parts& p)
         if (d.member != *p.member) continue;
         p.contributions.remove_decided(d.seq);
         p.history.decided(d);
-        if (d.refused == Refusal::stale) p.pace.stale({tip.round.value - d.staleness});
-        if (!d.refused && !d.ranges.empty()) p.pace.in_time();
+        p.pace.decided(d, tip.round);
     }
     if (tip.kind == Commit::Kind::merge) {
         bool const is_decided =

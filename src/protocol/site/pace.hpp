@@ -39,22 +39,22 @@ class Pace {
     /// Returns for how long this process has read commits without reaching the newest one.
     [[nodiscard]] Millis reading() const { return reading_; }
 
-    /// Records that a commit includes work of this process.
-    void in_time()
+    /// Records the decision of a commit of round `at` on a contribution of this process. Stale
+    /// contributions on the same model count once.
+    void decided(ContributionDecision const& own, Round at)
     {
-        late_ = 0;
-        was_in_time_ = true;
-    }
-    /// Records that a merge refuses work on the model of round `base` as stale. Contributions with
-    /// the same base count once.
-    void stale(Round base)
-    {
-        if (base > stale_base_) ++late_;
-        stale_base_ = std::max(stale_base_, base);
+        if (own.refused == Refusal::stale) {
+            Round const base{at.value - own.staleness};
+            if (base > stale_base_) ++late_;
+            stale_base_ = std::max(stale_base_, base);
+        } else if (!own.refused && !own.ranges.empty()) {
+            late_ = 0;
+            was_in_time_ = true;
+        }
     }
     /// Records that others have removed this process's member as silent during a slow transfer.
     void dropped() { ++late_; }
-    /// Returns how often work was late since in_time().
+    /// Returns how often work was late since a commit included some.
     [[nodiscard]] int times_late() const { return late_; }
     /// Returns true if this process can only cost others. Work that came in time before shows that
     /// the store may become faster again.
@@ -63,7 +63,7 @@ class Pace {
   private:
     Millis reading_{0};
     int late_{0};
-    Round stale_base_{0};  ///< the greatest one in stale()
+    Round stale_base_{0};  ///< the greatest one of stale contributions
     bool was_in_time_{};
 };
 
