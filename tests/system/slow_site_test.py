@@ -11,8 +11,8 @@ import urllib.request
 from harness import (PACED, SOURCE, SmallRun, case, execute, expect, main, mpirun, program,
                      wait_for)
 
-# A contribution is stale after one round.
-ROUNDS = {"max_staleness": 1, "drop_after_s": 30}
+# A contribution is stale after one round. No model is deleted while the site reads it.
+ROUNDS = {"max_staleness": 1, "drop_after_s": 30, "keep_models": 20}
 READ_S = 2
 
 

@@ -103,7 +103,7 @@ bool take_next(Parts& p, std::string const& bytes)
     p.watch.observe(*p.chain.tip(), p.machine.now());
     if (p.chain.tip()->kind == Commit::Kind::merge) {
         p.lease = {};
-        if (began) p.pace.round = p.chain.tip()->time - *began;
+        if (began) p.pace.take_round(p.chain.tip()->time - *began);
     }
     if (p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before)
         p.amendments.look_again();
@@ -138,7 +138,8 @@ void act_adopt_apply(Parts& p)
     bool const same = p.chain.tip()->round == p.training.base() && !p.contributions.drops_work();
     bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
                      p.training.base().next() == p.chain.tip()->round;
-    if (!own && !same && p.machine.tries() == 0) p.pace.read.start(p.machine.now());
+    if (p.pace.is_too_slow()) return leave(p);
+    if (!own && !same) p.pace.begin_read(p.chain.tip()->round, p.machine.now());
     p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
                          p.contributions.dropped(), p.chain.tip()->number});
 }
@@ -149,7 +150,7 @@ void answered_adopt(Parts& p, Input const& input)
         if (!load_failed(p, input, Phase::adopt_apply)) p.machine.retry(Phase::adopt_forward);
         return;
     }
-    p.pace.read.stop(p.machine.now());
+    p.pace.end_read(p.machine.now());
     p.contributions.forget_dropped();
     load_succeeded(p);
     p.training.pause();

@@ -72,7 +72,8 @@ void act_base_load(Parts& p)
 {
     if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
     p.training.request(p.chain.tip()->round);
-    if (p.machine.tries() == 0) p.pace.read.start(p.machine.now());
+    if (p.pace.is_too_slow()) return leave(p);
+    p.pace.begin_read(p.chain.tip()->round, p.machine.now());
     p.machine.send(LoadModel{p.machine.ask(Question::load), p.chain.tip()->model});
 }
 
@@ -82,7 +83,7 @@ void answered_base_load(Parts& p, Input const& input)
         if (!load_failed(p, input, Phase::base_load)) p.machine.retry(Phase::base_forward);
         return;
     }
-    p.pace.read.stop(p.machine.now());
+    p.pace.end_read(p.machine.now());
     p.training.set_loaded(p.machine.now(), round_end(p));
     load_succeeded(p);
     keep_model(p);
@@ -94,7 +95,9 @@ bool load_failed(Parts& p, Input const& input, Phase back)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
     constexpr int tries = 3;  // a newer commit may become visible meanwhile
-    if (corrupt == nullptr || ++p.failures.loads < tries) return false;
+    if (corrupt == nullptr) return false;
+    p.pace.read_failed();
+    if (++p.failures.loads < tries) return false;
     begin_repair(p, *corrupt, back);
     return true;
 }
@@ -122,18 +125,19 @@ Error replaced_error(Tokens lost)
 
 void finish_too_slow(Parts& p)
 {
+    p.pace.end_read(p.machine.now());
+    p.pace.end_publish(p.machine.now());
     auto const& pace = p.pace;
     auto const text = [](Millis time) { return format_duration(time); };
     std::string why = "this site has read commits for " + text(pace.reading()) +
                       " without reaching the newest one";
     if (pace.is_too_slow())
         why = std::to_string(pace.times_late()) +
-              " times in a row, its work came too late: it reads a model in " +
-              text(pace.read.last()) + " and publishes its work in " + text(pace.publish.last());
-    p.machine.send(
-        too_slow_note(pace.times_late(), pace.read.last(), pace.publish.last(), pace.round));
-    finish(p, Error{ExitCode::unavailable, "cannot keep up with the run",
-                    why + (pace.round > Millis{0} ? ", and a round takes " + text(pace.round) : ""),
+              " times in a row, its work came too late: reading its last model has taken " +
+              text(pace.read()) + ", publishing its last work " + text(pace.publish());
+    if (pace.round() > Millis{0}) why += ", and a round takes " + text(pace.round());
+    p.machine.send(too_slow_note(pace.times_late(), pace.read(), pace.publish(), pace.round()));
+    finish(p, Error{ExitCode::unavailable, "cannot keep up with the run", std::move(why),
                     "give this site a faster connection to the store, or make the rounds longer "
                     "(`round_time_s`) with `curtail-store amend`"});
 }
@@ -166,8 +170,8 @@ void removed(Parts& p)
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
                                lost_text(lost), "see the event `removed` for the reason"});
     }
-    auto const slowest = std::max(p.pace.read.last(), p.pace.publish.last());
-    if (p.removal == Removal::silent && slowest > p.chain.run().params.drop_after) p.pace.dropped();
+    if (p.removal == Removal::silent)
+        p.pace.dropped(p.machine.now(), p.chain.run().params.drop_after);
     if (p.pace.is_too_slow()) return finish_too_slow(p);
     p.end_membership();
     p.payloads.abandon(p.machine);

@@ -24,7 +24,7 @@ void contributed(Parts& p)
 {
     auto& own = *p.contributions.next_unpublished();
     own.published = true;
-    p.pace.publish.stop(p.machine.now());
+    p.pace.end_publish(p.machine.now());
     p.machine.send(contributed_note(own.header));
     p.machine.go(Phase::publish_store);
 }
@@ -111,7 +111,6 @@ void answered_cut(Parts& p, Input const& input)
     p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
-    p.pace.publish.start(p.machine.now());
     if (!lone_possible(p)) return p.machine.go(Phase::publish_store);
     bool const trained = std::ranges::any_of(
         p.contributions.undecided(), [](auto const& cut) { return !cut.header.ranges.empty(); });
@@ -124,6 +123,7 @@ void act_publish_store(Parts& p)
 {
     auto const* own = p.contributions.next_unpublished();
     if (own == nullptr) return published_all(p);
+    if (!p.contributions.leaving()) p.pace.begin_publish(own->header.seq, p.machine.now());
     if (own->stored) return p.machine.switch_to(Phase::publish_header);
     if (!p.machine.may_transfer()) {
         p.contributions.doubt();
