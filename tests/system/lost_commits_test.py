@@ -53,7 +53,7 @@ class ThreeSites(SmallRun):
         return shown
 
 
-@case(seconds=6)
+@case(seconds=4)
 def lost_commits_come_back():
     """Two holes where the search for the newest commit looks."""
     with ThreeSites() as run:
@@ -93,10 +93,10 @@ def restored_store_gets_its_commits_back():
         run.expect_whole(before)
 
 
-@case(seconds=9)
+@case(seconds=11)
 def foreign_object_ends_the_run_at_its_number_only():
     with ThreeSites() as run:
-        number = run.newest() + 4
+        number = run.newest() + 3
         run.path(number).write_text("{}")
         refused = run.train("C", code=76).stderr
         expect(f"{number:08}" in refused and "curtail-store repair" in refused, refused)

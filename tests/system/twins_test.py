@@ -24,7 +24,7 @@ class TwoFolders(SmallRun):
         return len(self.lines(folder, "metrics.jsonl"))
 
 
-@case(seconds=7)
+@case(seconds=8)
 def two_folders_of_a_site_take_turns_and_lose_no_work():
     with TwoFolders() as run:
         job = run.begin("out")
