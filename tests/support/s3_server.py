@@ -36,7 +36,7 @@ class State:
         self.objects = {}  # key -> (bytes, time, metadata)
         self.uploads = {}  # id -> (key, {number: bytes}, time, metadata)
         self.next_upload = 1
-        self.faults = []  # [name, times left, method, part of the path]
+        self.faults = []  # [name, times left, method, part of the path, part of the signature]
         self.requests = []
         self.most_active = 0
         self.says_continue = True  # answers `Expect: 100-continue`
@@ -45,10 +45,11 @@ class State:
     def now(self):
         return datetime.now(timezone.utc) + self.clock_offset
 
-    def take_fault(self, method, path):
+    def take_fault(self, method, path, signature):
         with self.lock:
             for fault in self.faults:
-                if fault[1] > 0 and fault[2] in ("", method) and fault[3] in path:
+                fits = fault[2] in ("", method) and fault[3] in path and fault[4] in signature
+                if fault[1] > 0 and fits:
                     fault[1] -= 1
                     return fault[0]
         return ""
@@ -113,7 +114,8 @@ class Handler(BaseHTTPRequestHandler):
             state.requests.append(f"{self.command} {self.path}")
             state.active += 1
             state.most_active = max(state.most_active, state.active)
-        self.fault = state.take_fault(self.command, self.path)
+        signature = self.headers.get("Authorization", "")
+        self.fault = state.take_fault(self.command, self.path, signature)
         try:
             self.handle_request(bucket)
         except Refused as refused:
@@ -320,7 +322,11 @@ class Handler(BaseHTTPRequestHandler):
             sent = bytes([body[0] ^ 1]) + body[1:]
         try:
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            if fault == "chunked":
+                sent = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+                self.send_header("Transfer-Encoding", "chunked")
+            else:
+                self.send_header("Content-Length", str(len(body)))
             for name, value in (headers or {}).items():
                 self.send_header(name, value)
             self.end_headers()
@@ -337,7 +343,8 @@ class Handler(BaseHTTPRequestHandler):
             state.reset()
         if "fault" in query:
             state.faults.append([query["fault"], int(query.get("times", "1")),
-                                 query.get("method", ""), query.get("path", "")])
+                                 query.get("method", ""), query.get("path", ""),
+                                 query.get("signed", "")])
         if "forget_active" in query:
             state.most_active = 0
         if "no_continue" in query:

@@ -133,7 +133,10 @@ std::optional<Error> Transfer::error(std::string const& what) const
         case End::cancelled:
             return Error{ExitCode::temporary, what, "the request was cancelled", ""};
         case End::sink:
-            return Error{ExitCode::data, what, "the data were refused", ""};
+            if (!response_.header("content-length").empty())
+                return Error{ExitCode::data, what, "the data were refused", ""};
+            return Error{ExitCode::data, what, "the answer does not state its Content-Length",
+                         "let no proxy between this machine and the server change answers"};
     }
     return std::nullopt;
 }

@@ -24,8 +24,7 @@ constexpr std::pair<std::string_view, std::string_view> reasons[] = {
     {"bad-tokens", "the number of tokens was wrong"},
     {"silent", "the member was silent"},
     {"succeeded", "a newer process of the site joined"},
-    {"quarantined", "three contributions in a row were refused"},
-    {"payload-missing", "nobody could read the delta"}};
+    {"quarantined", "three contributions in a row were refused"}};
 
 std::string words_of(std::string_view reason)
 {

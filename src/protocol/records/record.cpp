@@ -65,8 +65,8 @@ char const* to_text(Refusal reason)
 
 char const* to_text(Removal reason)
 {
-    static constexpr char const* words[] = {"left",        "silent",          "succeeded",
-                                            "quarantined", "payload-missing", "complete"};
+    static constexpr char const* words[] = {"left", "silent", "succeeded", "quarantined",
+                                            "complete"};
     return words[static_cast<int>(reason)];
 }
 

@@ -181,9 +181,8 @@ enum class Refusal { nan, digest, norm, stale, not_held, wrong_run, bad_tokens }
 /// - `silent`: the member was suspect;
 /// - `succeeded`: the member's site has a newer instance;
 /// - `quarantined`: three contributions in a row were refused for `nan`, `norm` or `digest`;
-/// - `payload_missing`: nobody can get the payload that its header announces;
 /// - `complete`: the run is complete.
-enum class Removal { left, silent, succeeded, quarantined, payload_missing, complete };
+enum class Removal { left, silent, succeeded, quarantined, complete };
 
 /// The decision on one contribution.
 struct ContributionDecision {

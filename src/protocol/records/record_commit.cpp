@@ -195,8 +195,8 @@ void read_tables(json::ObjectReader& r, Commit& c)
     r.each("removed", [&](json::ObjectReader& o) {
         c.removed.push_back(
             {fields::member(o, "member"),
-             static_cast<Removal>(o.one_of("reason", {"left", "silent", "succeeded", "quarantined",
-                                                      "payload-missing", "complete"}))});
+             static_cast<Removal>(
+                 o.one_of("reason", {"left", "silent", "succeeded", "quarantined", "complete"}))});
     });
     for (auto const& norm : r.list("norms")) {
         auto const value =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/rules/check.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -256,8 +257,7 @@ class Checker {
             require(decided, "a leaving member must leave by a contribution");
         require((r.reason == Removal::quarantined) == (decided && is_quarantined(it->second)),
                 "a member must be quarantined exactly after three refusals in a row");
-        bool const gone = r.reason == Removal::silent || r.reason == Removal::succeeded ||
-                          r.reason == Removal::payload_missing;
+        bool const gone = r.reason == Removal::silent || r.reason == Removal::succeeded;
         if (gone) require(!decided, "a member whose contribution was found must not be removed");
     }
 
@@ -277,7 +277,16 @@ class Checker {
                 " must count its refusals");
         require(now.seq == expected.seq, now, " must carry its last decided contribution");
         require(now.missed == 0, now, " must count merges without it");
+        require(now.rate == old.rate || includes_work_of(now.id) || child_.by.member == now.id, now,
+                " must set its rate itself");
         require(now.seen == child_.time, now, " must have the time of its last decision");
+    }
+
+    [[nodiscard]] bool includes_work_of(MemberId const& id) const
+    {
+        return std::ranges::any_of(child_.decided, [&](ContributionDecision const& d) {
+            return d.member == id && !d.refused;
+        });
     }
 
     void undecided_member(Member const& old, Member const& now)

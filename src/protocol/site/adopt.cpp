@@ -49,6 +49,7 @@ void own_decisions(Parts& p)
         if (d.member != *p.member) continue;
         p.contributions.remove_decided(d.seq);
         p.history.decided(d);
+        p.pace.decided(d, tip.round);
     }
     if (tip.kind == Commit::Kind::merge) {
         bool const is_decided =
@@ -108,6 +109,7 @@ bool take_next(Parts& p, std::string const& bytes)
     auto const before = p.chain.tip()->amended;
     auto const terms = p.chain.tip()->terms;
     auto const norms = p.chain.tip()->norms;
+    auto const began = p.chain.round_began();
     if (auto error = p.chain.advance(bytes)) {
         handle_invalid_record(p, foreign_commit(*error));
         return false;
@@ -117,7 +119,10 @@ bool take_next(Parts& p, std::string const& bytes)
     p.machine.send(KeepCommit{p.chain.tip()->number, bytes});
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.watch.observe(*p.chain.tip(), p.machine.now());
-    if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
+    if (p.chain.tip()->kind == Commit::Kind::merge) {
+        p.lease = {};
+        if (began) p.pace.take_round(p.chain.tip()->time - *began);
+    }
     if (p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before)
         p.amendments.look_again();
     if (p.chain.tip()->amended != before) report_void_amendment(p, terms);
@@ -183,6 +188,8 @@ void act_adopt_apply(Parts& p)
     bool const same = p.chain.tip()->round == p.training.base() && !p.contributions.drops_work();
     bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
                      p.training.base().next() == p.chain.tip()->round;
+    if (p.pace.is_too_slow()) return leave(p);
+    if (!own && !same) p.pace.begin_read(p.chain.tip()->round, p.machine.now());
     p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
                          p.contributions.dropped(), p.chain.tip()->number});
 }
@@ -193,6 +200,7 @@ void answered_adopt(Parts& p, Input const& input)
         if (!load_failed(p, input, Phase::adopt_apply)) p.machine.retry(Phase::adopt_forward);
         return;
     }
+    p.pace.end_read(p.machine.now());
     p.contributions.forget_dropped();
     load_succeeded(p);
     p.training.pause();

@@ -72,6 +72,8 @@ void act_base_load(Parts& p)
 {
     if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
     p.training.request(p.chain.tip()->round);
+    if (p.pace.is_too_slow()) return leave(p);
+    p.pace.begin_read(p.chain.tip()->round, p.machine.now());
     p.machine.send(LoadModel{p.machine.ask(Question::load), p.chain.tip()->model});
 }
 
@@ -81,6 +83,7 @@ void answered_base_load(Parts& p, Input const& input)
         if (!load_failed(p, input, Phase::base_load)) p.machine.retry(Phase::base_forward);
         return;
     }
+    p.pace.end_read(p.machine.now());
     p.training.set_loaded(p.machine.now(), round_end(p));
     load_succeeded(p);
     keep_model(p);
@@ -95,7 +98,9 @@ bool load_failed(Parts& p, Input const& input, Phase back)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
     constexpr int tries = 3;  // a newer commit may become visible meanwhile
-    if (corrupt == nullptr || ++p.failures.loads < tries) return false;
+    if (corrupt == nullptr) return false;
+    p.pace.read_failed();
+    if (++p.failures.loads < tries) return false;
     begin_repair(p, *corrupt, back);
     return true;
 }
@@ -121,6 +126,35 @@ Error replaced_error(Tokens lost)
             "make sure that only one poller starts jobs of this site"};
 }
 
+void finish_too_slow(Parts& p)
+{
+    p.pace.end_read(p.machine.now());
+    p.pace.end_publish(p.machine.now());
+    auto const& pace = p.pace;
+    auto const text = [](Millis time) { return format_duration(time); };
+    std::string why = "this site has read commits for " + text(pace.reading()) +
+                      " without reaching the newest one";
+    if (pace.is_too_slow())
+        why = std::to_string(pace.times_late()) +
+              " times in a row, its work came too late: reading its last model has taken " +
+              text(pace.read()) + ", publishing its last work " + text(pace.publish());
+    if (pace.round() > Millis{0}) why += ", and a round takes " + text(pace.round());
+    p.machine.send(too_slow_note(pace.times_late(), pace.read(), pace.publish(), pace.round()));
+    finish(p, Error{ExitCode::unavailable, "cannot keep up with the run", std::move(why),
+                    "give this site a faster connection to the store, or make the rounds longer "
+                    "(`round_time_s`) with `curtail-store amend`"});
+}
+
+bool is_too_slow_to_find(Parts& p)
+{
+    auto const& params = p.chain.run().params;
+    // A suspension of this process counts as `skew` at most.
+    p.pace.read_commit(std::min<Millis>(p.machine.now() - p.machine.asked(), params.skew));
+    if (p.pace.reading() <= params.drop_after + params.skew) return false;
+    finish_too_slow(p);
+    return true;
+}
+
 // No longer in the member table: undecided work is void. Joins again as a new member, unless
 // another process has taken the place.
 void removed(Parts& p)
@@ -139,6 +173,9 @@ void removed(Parts& p)
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
                                lost_text(lost), "see the event `removed` for the reason"});
     }
+    if (p.removal == Removal::silent)
+        p.pace.dropped(p.machine.now(), p.chain.run().params.drop_after);
+    if (p.pace.is_too_slow()) return finish_too_slow(p);
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

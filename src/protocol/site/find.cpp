@@ -90,6 +90,7 @@ void start_chain(Parts& p, std::optional<Error> error)
 
 void found_newest(Parts& p)
 {
+    p.pace.has_newest();
     if (!p.known.listed) return p.machine.go(Phase::find_list);
     bool const behind = newest_found(p) < p.known.greatest();
     if (behind && (p.chain.tip() || p.search.newest().value == 0)) return lacks_newest(p);
@@ -221,6 +222,7 @@ void answered_find(Parts& p, Input const& input)
     auto const number = number_to_find(p);
     if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_commit);
     if (auto const* got = std::get_if<Got>(&input)) {
+        if (is_too_slow_to_find(p)) return;
         if (p.chain.tip()) {
             if (!take_next(p, got->bytes)) return;
             p.failures.misses = 0;

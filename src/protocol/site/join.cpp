@@ -146,7 +146,7 @@ void answered_join(Parts& p, Input const& input)
 {
     if (p.machine.phase() == Phase::join_create) return p.machine.switch_to(Phase::join_read);
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (!take_next(p, got->bytes)) return;
+        if (!take_next(p, got->bytes) || is_too_slow_to_find(p)) return;
         begin_scan(p, earlier_instances(p));
         p.machine.go(Phase::join_headers);
         if (!p.proposal.is_draft(p.chain.tip_sha256()))

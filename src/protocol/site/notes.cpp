@@ -231,6 +231,15 @@ Note repaired_note(std::vector<std::string> const& names)
     return {repaired, {{"names", json::Array(names.begin(), names.end())}}};
 }
 
+Note too_slow_note(int late, Millis read, Millis publish, Millis round)
+{
+    return {"too-slow",
+            {{"late", late},
+             {"read_ms", read.count()},
+             {"publish_ms", publish.count()},
+             {"round_ms", round.count()}}};
+}
+
 Note waiting_for_twin_note(MemberId const& member, Millis wait)
 {
     return {waiting_for_twin, {{"member", member.value}, {"wait_ms", wait.count()}}};

@@ -56,6 +56,10 @@ namespace curtail::protocol {
 [[nodiscard]] Note amendment_void_note(std::int64_t number, std::string why);
 /// The store's clock has jumped by `jump`.
 [[nodiscard]] Note clock_jump_note(Millis jump);
+/// The process exits because its work came too late, `late` times in a row (site::Pace). `read` and
+/// `publish`: how long it took to read its last model and to publish its last contribution.
+/// `round`: the time between the last two merges.
+[[nodiscard]] Note too_slow_note(int late, Millis read, Millis publish, Millis round);
 /// Another process of this site may be training: that of `member`. This process joins when the
 /// other one has published its work, or has shown no life for `wait`.
 [[nodiscard]] Note waiting_for_twin_note(MemberId const& member, Millis wait);

@@ -12,6 +12,7 @@
 #include "protocol/site/machine.hpp"
 #include "protocol/site/mending.hpp"
 #include "protocol/site/merge_lease.hpp"
+#include "protocol/site/pace.hpp"
 #include "protocol/site/payloads.hpp"
 #include "protocol/site/pending.hpp"
 #include "protocol/site/predecessors.hpp"
@@ -96,6 +97,7 @@ struct Parts : Membership {
     JournalHeads heads;  ///< as in the last Published
 
     History history;
+    Pace pace;
 
     Amendments amendments;
     Search search;

@@ -24,6 +24,7 @@ void contributed(Parts& p)
 {
     auto& own = *p.contributions.next_unpublished();
     own.published = true;
+    p.pace.end_publish(p.machine.now());
     p.machine.send(contributed_note(own.header));
     p.machine.go(Phase::publish_store);
 }
@@ -122,6 +123,7 @@ void act_publish_store(Parts& p)
 {
     auto const* own = p.contributions.next_unpublished();
     if (own == nullptr) return published_all(p);
+    if (!p.contributions.leaving()) p.pace.begin_publish(own->header.seq, p.machine.now());
     if (own->stored) return p.machine.switch_to(Phase::publish_header);
     if (!p.machine.may_transfer()) {
         p.contributions.doubt();
@@ -177,6 +179,7 @@ void exit_after_leaving(Parts& p)
     bool const stops = p.machine.stopping();
     if (retired(p) && !stops) finish(p, retired_error(p));
     else if (replaced(p) && !stops) finish(p, replaced_error(lost_tokens(p)));
+    else if (p.pace.is_too_slow() && !stops) finish_too_slow(p);
     else finish_and_report_loss(p);
 }
 

@@ -8,7 +8,10 @@
 namespace curtail::protocol::site {
 namespace {
 
-bool must_leave(Parts const& p) { return p.machine.stopping() || retired(p) || replaced(p); }
+bool must_leave(Parts const& p)
+{
+    return p.machine.stopping() || retired(p) || replaced(p) || p.pace.is_too_slow();
+}
 
 // True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
@@ -63,13 +66,21 @@ Needs needs_of(Parts& p)
     return needs;
 }
 
+// Skipped steps may be quick. A lone member that makes no others cuts at most once in this time.
+bool may_cut(Parts& p)
+{
+    bool const only_skips = p.training.since().empty() && lone(p);
+    return !only_skips ||
+           p.machine.reached(p.training.last_cut() + p.chain.run().params.poll_run_lone);
+}
+
 // True if the member has something to cut, and should do so now.
-bool cut_is_due(Parts const& p, Needs const& needs)
+bool cut_is_due(Parts& p, Needs const& needs)
 {
     // More blocks are of no use to a member whose header could not list them.
     bool const full = needs.blocks && !untrained(p).empty();
     return p.training.has_work() && p.contributions.count() < p.chain.run().params.max_undecided &&
-           (needs.cut || full || (needs.blocks && !needs.more_blocks));
+           (needs.cut || full || (needs.blocks && !needs.more_blocks)) && may_cut(p);
 }
 
 // Cuts, merges, asks for more blocks or scans, whichever is due first.

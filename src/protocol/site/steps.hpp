@@ -134,6 +134,11 @@ void load_succeeded(Parts& p);
 [[nodiscard]] bool replaced(Parts const& p);
 /// Returns the error with which a process exits because of that. `lost`: tokens of its work.
 [[nodiscard]] Error replaced_error(Tokens lost);
+/// Exits because the work of this process always comes too late (Pace).
+void finish_too_slow(Parts& p);
+/// Takes that this process, which wants to join, has read another commit. Exits and returns true if
+/// it has read towards the newest one for as long as makes a member suspect.
+bool is_too_slow_to_find(Parts& p);
 /// Handles the removal of this member. The process exits if it is stopping, or if another process
 /// of the site has replaced the member. Otherwise the process joins again.
 void removed(Parts& p);

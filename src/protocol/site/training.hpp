@@ -53,6 +53,8 @@ class Training {
     [[nodiscard]] MonoTime round_ends() const { return round_ends_; }
     /// Returns true if the trainer has made or skipped a step in this round.
     [[nodiscard]] bool tried() const { return tried_; }
+    /// Returns when the trainer last made a cut or loaded a model.
+    [[nodiscard]] MonoTime last_cut() const { return last_cut_; }
     /// Returns the time at which a lone member must commit its weights again.
     [[nodiscard]] MonoTime checkpoint_due(Params const& params) const;
 
@@ -63,7 +65,7 @@ class Training {
     Round requested_;
     MonoTime round_ends_{};
     bool tried_{};
-    MonoTime last_cut_{};         ///< when the trainer last made a cut or loaded a model
+    MonoTime last_cut_{};         ///< see last_cut()
     std::int64_t most_steps_{0};  ///< greatest steps_since_ in this round
     bool missed_merge_{};         ///< miss_merge() was called since the last model
     bool owes_cut_{};             ///< see owes_cut()

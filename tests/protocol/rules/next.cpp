@@ -89,6 +89,24 @@ TEST_F(Chain, TheRateOfARefusedHeaderIsIgnored)
     EXPECT_EQ(at(a).rate, 3'000'000);
 }
 
+TEST_F(Chain, ReadersRefuseTheRateOfARefusedHeader)
+{
+    auto const a = test::member("A", 2);
+    admit("A");
+    admit("B");
+    auto const parent = tip;
+    auto refused = contribution(a, 1, 1, {{0, 1}});
+    refused.header.tokens = {7};
+    go({refused});
+    auto forged = tip;
+    forged.by.member = test::member("B", 3);
+    EXPECT_FALSE(check(run, parent, encode(parent).sha256, forged));
+    forged.members[0].rate -= 1;  // too little for another grant
+    auto const error = check(run, parent, encode(parent).sha256, forged);
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->message(), HasSubstr("must set its rate itself"));
+}
+
 TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
 {
     auto const a = test::member("A", 2), b = test::member("B", 3);

@@ -60,7 +60,8 @@ class LostCommits : public ScriptedSiteBesideB {
     std::optional<Input> work(Output const& output) override
     {
         auto const* note = std::get_if<Note>(&output);
-        if (note != nullptr && note->type.starts_with("commits-"))
+        if (note != nullptr &&
+            (note->type.starts_with("commits-") || note->type == "foreign-commit"))
             notes.push_back(note->type + json::to_string(note->details));
         return std::nullopt;
     }
@@ -234,6 +235,15 @@ TEST_F(ChangedStore, AForeignObjectBeyondTheNextCommitStopsNobody)
         (void)serve(Tick{});
         EXPECT_TRUE(site.status().member);
     }
+}
+
+TEST_F(ChangedStore, AForeignObjectFarAheadStopsNoProcessThatHasStarted)
+{
+    change = [this] { objects[commit_name({64})] = "{}"; };
+    (void)serve(Tick{});
+    EXPECT_TRUE(site.status().member);
+    EXPECT_TRUE(is_whole());
+    EXPECT_THAT(notes, ElementsAre(R"(foreign-commit{"commit":64})"));
 }
 
 TEST_F(ChangedStore, TheTipIsCreatedAgain)

@@ -55,6 +55,39 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutOfALoneSiteDue)
     EXPECT_TRUE(site.status().skipped.empty());
 }
 
+// Every step is skipped at once, and many blocks may be set aside.
+class SiteThatSkipsAll : public ScriptedSite {
+  protected:
+    SiteThatSkipsAll()
+        : ScriptedSite([] {
+              auto spec = small_run(2000);
+              spec.params.max_aside = 1000;
+              return spec;
+          }())
+    {
+    }
+    std::optional<Input> work(Output const& output) override
+    {
+        if (now > MonoTime{Seconds{20}}) return std::nullopt;
+        if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
+        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 0, 0};
+        if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
+        auto const* train = std::get_if<Train>(&output);
+        if (train == nullptr || train->blocks.empty()) return std::nullopt;
+        return Skipped{train->blocks};
+    }
+};
+
+TEST_F(SiteThatSkipsAll, CommitsThatAtMostOncePerPoll)
+{
+    auto const begin = now;
+    (void)serve(Tick{});
+    EXPECT_FALSE(site.exited());
+    EXPECT_GT(site.tip()->aside.count(), 0);
+    EXPECT_LT(site.tip()->number.value,
+              3 + (Seconds{20} - (begin - MonoTime{})) / run.params.poll_run_lone);
+}
+
 // The others would merge without what it trains until the end of the round.
 TEST_F(SiteWithLargeGrants, SkippedStepsBesideAnotherMemberWaitForTheEndOfTheRound)
 {

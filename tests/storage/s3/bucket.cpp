@@ -199,6 +199,15 @@ TEST_F(FailingServer, AServerThatIgnoresRangesIsAnError)
     EXPECT_EQ(read(b, "k").error().code, ExitCode::protocol) << "the object may be good";
 }
 
+// As behind a proxy that answers in chunks.
+TEST_F(FailingServer, AnAnswerWithoutContentLengthSaysSo)
+{
+    auto b = bucket();
+    ASSERT_TRUE(b.put("k", std::string_view("content")));
+    server_.control("fault=chunked&method=GET&times=9");
+    EXPECT_THAT(read(b, "k").error().message(), HasSubstr("does not state its Content-Length"));
+}
+
 TEST_F(FailingServer, AListingHasAllItsPages)
 {
     auto b = bucket();

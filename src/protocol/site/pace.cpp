@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/pace.hpp"
+
+#include <algorithm>
+
+namespace curtail::protocol::site {
+
+void Pace::begin_read(Round model, MonoTime now)
+{
+    bool const again = read_.runs();
+    if (!again) read_.start(now);
+    if (again && model == reads_) return;
+    if (again && read_failed_) ++late_;
+    reads_ = model;
+    read_failed_ = false;
+}
+
+void Pace::begin_publish(Seq contribution, MonoTime now)
+{
+    if (publish_.runs() && contribution == publishes_) return;
+    publishes_ = contribution;
+    publish_.start(now);
+}
+
+void Pace::decided(ContributionDecision const& own, Round at)
+{
+    if (own.refused == Refusal::stale) {
+        Round const base{at.value - own.staleness};
+        if (base > stale_base_) ++late_;
+        stale_base_ = std::max(stale_base_, base);
+    } else if (!own.refused && !own.ranges.empty()) {
+        late_ = 0;
+        was_in_time_ = true;
+    }
+}
+
+void Pace::dropped(MonoTime now, Millis drop_after)
+{
+    end_read(now);
+    end_publish(now);
+    if (std::max(read(), publish()) > drop_after) ++late_;
+}
+
+}  // namespace curtail::protocol::site

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "protocol/records/record.hpp"
+
+namespace curtail::protocol::site {
+
+/// How long something takes that a process repeats.
+class Stopwatch {
+  public:
+    [[nodiscard]] bool runs() const { return begun_.has_value(); }
+    void start(MonoTime now) { begun_ = now; }
+    /// Does nothing without a start().
+    void stop(MonoTime now)
+    {
+        if (begun_) last_ = now - *begun_;
+        begun_.reset();
+    }
+    [[nodiscard]] Millis last() const { return last_; }  ///< from the last start() to its stop()
+
+  private:
+    std::optional<MonoTime> begun_;
+    Millis last_{0};
+};
+
+/// Whether the work of a process gets into the model, or always comes too late because its
+/// connection to the store is too slow. The process is *late* if
+/// - a commit refuses its work as stale;
+/// - the store has deleted a model before the process could read it;
+/// - others remove its member as silent during a slow transfer.
+class Pace {
+  public:
+    /// Begins to read the model of a round, or tries again.
+    void begin_read(Round model, MonoTime now);
+    /// Records that the store does not have the bytes of that model.
+    void read_failed() { read_failed_ = true; }
+    /// Begins to publish a contribution, or tries again.
+    void begin_publish(Seq contribution, MonoTime now);
+    void end_read(MonoTime now) { read_.stop(now); }
+    void end_publish(MonoTime now) { publish_.stop(now); }
+    /// Takes the time between two merges, by the store's clock.
+    void take_round(Millis time) { round_ = time; }
+
+    /// Takes how long this process has waited for a commit that another one follows.
+    void read_commit(Millis time) { reading_ += time; }
+    /// Records that this process has read the newest commit.
+    void has_newest() { reading_ = {}; }
+
+    /// Records the decision of a commit of round `at` on a contribution of this process. Stale
+    /// contributions on the same model count once.
+    void decided(ContributionDecision const& own, Round at);
+    /// Records that others have removed the member as silent, and ends its transfers. The process
+    /// is late if one of them has taken more than `drop_after`.
+    void dropped(MonoTime now, Millis drop_after);
+
+    /// Returns how often the process was late since a commit included work of it.
+    [[nodiscard]] int times_late() const { return late_; }
+    /// Returns true if this process can only cost others. Work that came in time before shows that
+    /// the store may become faster again.
+    [[nodiscard]] bool is_too_slow() const { return late_ >= (was_in_time_ ? 10 : 3); }
+
+    [[nodiscard]] Millis read() const { return read_.last(); }        ///< of the last model
+    [[nodiscard]] Millis publish() const { return publish_.last(); }  ///< of the last contribution
+    [[nodiscard]] Millis round() const { return round_; }  ///< between the last two merges
+    /// Returns for how long this process has read commits without reaching the newest one.
+    [[nodiscard]] Millis reading() const { return reading_; }
+
+  private:
+    Stopwatch read_;
+    Stopwatch publish_;
+    Round reads_;         ///< model of begin_read()
+    bool read_failed_{};  ///< since begin_read() with this model
+    Seq publishes_;       ///< contribution of begin_publish()
+    Millis round_{0};
+    Millis reading_{0};
+    int late_{0};
+    Round stale_base_;  ///< the greatest one of stale contributions
+    bool was_in_time_{};
+};
+
+}  // namespace curtail::protocol::site
