@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 
 from chaos_account import LOST_WITH_THE_MEMBER, time_of
+from chaos_losses import check_exit_of_loser, check_stated
 from harness import Failure, expect
 
 GRACE_S = 15
@@ -135,6 +136,8 @@ class Checks:
         lost = []
         for life in self.lives:
             self.check_exit(life)
+            check_stated(life, record)
+            check_exit_of_loser(life)
             lost += check_life(life, record)
         for member, removal in record.removed.items():
             self.check_removal(member, removal)

@@ -131,7 +131,7 @@ void removed(Parts& p)
     bool const is_replaced = replaced(p) || p.removal == Removal::succeeded;
     if (is_replaced && !(p.machine.stopping() && lost == Tokens{}))
         return finish(p, replaced_error(lost));
-    if (p.machine.stopping()) {
+    if (p.machine.stopping() || p.chain.tip()->complete) {
         if (lost == Tokens{}) return finish(p);
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
                                lost_text(lost), "see the event `removed` for the reason"});
