@@ -71,6 +71,7 @@ class Record:
     held: dict  # member -> tokens of the blocks that it last held
     stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store received
     refused: Counter = field(default_factory=Counter)  # reason -> tokens
+    gone: dict = field(default_factory=dict)  # (member, seq) -> tokens that it has lost again
 
 
 class Chain:

@@ -41,7 +41,7 @@ def must_state(life, member, steps, record):
     known = last_commit(life, member)
     if known is None or "removed" in stated(life, member):
         return missing  # no contribution of a removed member can still be decided
-    return missing - sum(tokens for (owner, seq), tokens in record.stored.items()
+    return missing - sum(tokens for (owner, seq), tokens in (record.stored | record.gone).items()
                          if owner == member and awaits(record, member, seq, known))
 
 

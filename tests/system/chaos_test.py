@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos_account import BLOCK, read_store
-from chaos_faults import KillMerger, Plan, play
+from chaos_faults import KillMerger, play
 from chaos_lives import Checks
+from chaos_plan import Plan
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import SlurmFederation
+from chaos_store import Recalled, all_taken, check_restored, is_recent, verify
 from chaos_tampering import check_that_changes_are_noticed
 from harness import (SOURCE, Failure, case, execute, expect, held_out_loss, main, program, shared,
                      use_docs_as_corpus)
@@ -110,18 +112,24 @@ class Result:
 
     def __init__(self, federation, faults, size):
         run, self.faults, self.blocks = federation.run, faults, -(-size.tokens // BLOCK)
-        execute(program("curtail-status"), run.run_file, "--verify", timeout=120)
+        self.poisoned, self.taken = federation.poisoned, all_taken(faults)
+        if is_recent(faults):  # the run may have ended before a site has looked
+            expect(federation.repair(), "no site could repair the run")
+        self.lives = federation.lives()
+        check_restored(run.objects(), self.taken, self.lives, federation.repaired)
         self.loss = held_out_loss(run)
-        self.objects, self.lives = run.objects(), federation.lives()
-        self.poisoned = federation.poisoned
-        self.record, self.lost = self.account(self.objects, self.lives)
+        self.record, self.lost = self.account(run.objects(), self.lives)
+        verify(run, self.taken)
+        self.objects = run.objects()
         federation.check_jobs()
-        for site in SITES:
-            run.check_journal(site)
+        for site in set(SITES) - {twin.site for twin in federation.twins}:
+            run.check_journal(site)  # of two folders, only one goes on to publish
 
     def account(self, objects, lives):
         checks = Checks(lives, self.faults, self.poisoned)
-        record = read_store(objects, self.blocks, checks.patience_s(), self.poisoned)
+        recalled = Recalled(objects, self.taken)
+        record = read_store(recalled, self.blocks, checks.patience_s(), self.poisoned)
+        record.gone = recalled.gone()
         return record, checks.check(record)
 
 
@@ -131,7 +139,7 @@ def conclude(federation, faults, size):
     # The window of a site may be closed until the run is complete.
     expect(struck or all(fault.site in federation.closing for fault in faults),
            "no fault has happened")
-    federation.wait_for_completion(timeout=180)
+    federation.wait_for_completion(timeout=300)
     federation.stop_poller()
     return Result(federation, struck, size)
 

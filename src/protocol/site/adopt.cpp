@@ -110,8 +110,7 @@ bool take_next(Parts& p, std::string const& bytes)
     if (p.member) {
         report_decisions(p, norms);
         own_decisions(p);
-    } else if (p.chain.tip()->complete)
-        finish(p);
+    } else if (p.chain.tip()->complete) finish(p);
     return !p.machine.exited();
 }
 
