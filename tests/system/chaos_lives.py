@@ -193,7 +193,7 @@ class Checks:
         return life.exit is not None and life.exit["code"] == 76 and self.lost_the_chain(life)
 
     def lost_deltas(self):
-        return any(name.startswith("contrib/") and name.endswith(".h5")
+        return any(name.startswith("deltas/")
                    for fault in self.faults for name in fault.taken)
 
     def check_exit(self, life):
