@@ -184,7 +184,7 @@ bool is_overdue(Parts& p)
 bool leaves_at_once(Parts const& p)
 {
     auto const phase = p.machine.phase();
-    bool const mends = phase >= Phase::mend_list && phase <= Phase::mend_create;
+    bool const mends = phase >= Phase::mend_list && phase <= Phase::mend_read;
     bool const early = phase < Phase::fold || phase == Phase::join_headers ||
                        phase == Phase::join_check || phase == Phase::join_list ||
                        phase == Phase::join_create || (mends && !p.member);
