@@ -122,7 +122,9 @@ def a_job_that_ends_with_lost_work_must_not_exit_with_0():
         check_exit_of_loser(a_life(lost(kind, 10), code=69))
         check_exit_of_loser(a_life(lost(kind, 0)))
         check_exit_of_loser(a_life(lost(kind, 10), event(21, "joined", member="A.00000001.9")))
+        Checks([], [], set()).check_exit(a_life(lost(kind, 10), code=69))
     check_exit_of_loser(a_life(lost("refused", 10)))
+    refuses(Checks([], [], set()).check_exit, a_life(lost("refused", 10), code=69), words="with 69")
 
 
 def fault(kind=Fault, site="A", begun=2, ended=40, taken=()):

@@ -58,13 +58,15 @@ def check_stated(life, record):
                    f"{where} states {dict(said)}, and {due} tokens are not in the model")
 
 
+def lost_at_end(life):
+    """The tokens that the last member of the job has lost other than by a refusal."""
+    joined = [event["member"] for event in life.of_type("joined")]
+    said = stated(life, joined[-1]) if joined else Counter()
+    return said["lost"] + said["removed"]
+
+
 def check_exit_of_loser(life):
     """A job that ends with lost work must not exit with 0."""
-    joined = [event["member"] for event in life.of_type("joined")]
-    if life.exit is None or not joined:
-        return
-    said = stated(life, joined[-1])
-    ended_with = said["lost"] + said["removed"]
-    expect(not ended_with or life.exit["code"] != 0,
-           f"job {life.job} of {life.site} exited with 0, and its last member lost {ended_with} "
-           "tokens")
+    tokens = lost_at_end(life)
+    expect(not tokens or life.exit is None or life.exit["code"] != 0,
+           f"job {life.job} of {life.site} exited with 0, and its last member lost {tokens} tokens")
