@@ -93,6 +93,14 @@ def work_of_a_removed_member_needs_an_event():
 
 
 @case()
+def a_step_that_still_runs_at_the_end_needs_no_event():
+    life = Life("A", "1", a_life(left()).events, [{"time": at(31), "step_s": 1, "tokens": 10}], Path("/dev/null"))
+    check_stated(life, a_record())
+    life.steps[0]["time"] = at(30)
+    refuses(check_stated, life, a_record(), words="and 10 tokens")
+
+
+@case()
 def refused_work_needs_an_event():
     is_stated(a_life(lost("refused", 10, commit=6), lost("lost", 5), left(), steps=(10, 10, 5)),
               a_record({1: decision(10, 5), 2: decision(10, 6, "refused")}, {1: 10, 2: 10}))

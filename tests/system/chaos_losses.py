@@ -3,6 +3,7 @@
 event must not state more."""
 from collections import Counter
 
+from chaos_account import time_of
 from harness import expect
 
 LOSSES = ("refused", "removed", "lost")  # the events that state lost tokens of their member
@@ -32,11 +33,17 @@ def awaits(record, member, seq, known):
     return entry is None or (entry["outcome"] != "included" and entry["commit"] > known)
 
 
+def before_its_end(life, member, steps):
+    """The steps without one that still ran when the job left the run as `member`."""
+    left = [event["time"] for event in life.of_type("left") if event["member"] == member]
+    return [step for step in steps if not left or time_of(step["time"]) <= time_of(left[0])]
+
+
 def must_state(life, member, steps, record):
     """The tokens that the job trained, and that it must have reported as lost. Of a killed job, it
     is the most that it may have reported."""
     own = [(key, entry) for key, entry in record.decided.items() if key[0] == member]
-    missing = sum(step["tokens"] for step in steps) - \
+    missing = sum(step["tokens"] for step in before_its_end(life, member, steps)) - \
         sum(entry["tokens"] for _, entry in own if entry["outcome"] == "included")
     known = last_commit(life, member)
     if known is None or "removed" in stated(life, member):

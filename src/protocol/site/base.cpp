@@ -136,6 +136,7 @@ void removed(Parts& p)
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
                                lost_text(lost), "see the event `removed` for the reason"});
     }
+    p.removed = p.member;
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

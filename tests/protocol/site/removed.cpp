@@ -42,7 +42,8 @@ class RemovedSite : public ScriptedSiteBesideB {
     {
         if (auto const* note = std::get_if<Note>(&output))
             notes.push_back(note->type + json::to_string(note->details));
-        if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
+        auto const* load = std::get_if<LoadModel>(&output);
+        if (load != nullptr && loads) return Loaded{load->op};
         if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 1.0, 0};
         auto const* train = std::get_if<Train>(&output);
         if (train == nullptr || trains) return std::nullopt;
@@ -88,6 +89,7 @@ class RemovedSite : public ScriptedSiteBesideB {
     static constexpr Time noon = from_unix_ms(1'700'000'005'000);
     StoreModel store;
     bool trains{false};
+    bool loads{true};
     std::vector<std::string> notes;
 };
 
@@ -99,6 +101,17 @@ TEST_F(RemovedSite, SaysWhatIsLostAndJoinsAgain)
     EXPECT_THAT(all("removed"), ElementsAre(HasSubstr(R"("why":"silent","tokens":)" +
                                                       std::to_string(two_blocks().value) + "}")));
     EXPECT_NE(site.status().member, a) << "it is a new member";
+}
+
+TEST_F(RemovedSite, SaysThatTheStepIsLostThatRanMeanwhile)
+{
+    auto const blocks = newest().find(a)->held;
+    remove(Removal::silent);
+    loads = false;
+    (void)stored();
+    (void)serve(Stepped{blocks.lowest(1), FractionalSeconds{0.1}});
+    EXPECT_THAT(all("lost"), ElementsAre(R"(lost{"member":")" + a.value + R"(","tokens":)" +
+                                         std::to_string(run.params.block_tokens.value) + "}"));
 }
 
 TEST_F(RemovedSite, ExitsWith69IfItStops)
