@@ -120,7 +120,16 @@ def a_killed_job_states_at_most_what_it_lost():
     record = a_record({1: decision(20, 5)}, {1: 20})
     check_stated(a_life(code=None), record)
     check_stated(a_life(lost("refused", 10), code=None), record)
-    refuses(check_stated, a_life(lost("refused", 11), code=None), record, words="only 10 tokens")
+    refuses(check_stated, a_life(lost("refused", 11), code=None), record, words="and 10 tokens")
+
+
+@case()
+def a_member_that_was_removed_without_an_event_is_noticed():
+    again = event(10, "joined", member="A.00000001.9")
+    for code in (0, None):
+        refuses(check_stated, a_life(again, left(), code=code), a_record({1: decision(10, 5)}),
+                words="states {}, and 20 tokens")
+    is_stated(a_life(again, lost("removed", 20)), a_record({1: decision(10, 5)}))
 
 
 @case()
