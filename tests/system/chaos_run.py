@@ -46,7 +46,7 @@ def run_options(seed, tokens):
     """The arguments of SmallRun and of its subclasses."""
     return {"sites": SITES, "rounds": ROUNDS, "launcher": LOCAL, "seed": seed,
             "training": {"tokens": tokens, "step_at_least_s": 0.1},
-            "optimizer": {"schedule_tokens": tokens, "lr_scale": 0.01}}
+            "optimizer": {"schedule_tokens": tokens, "lr_scale": 0.006}}
 
 
 class FolderObjects:
