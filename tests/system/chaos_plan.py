@@ -97,6 +97,7 @@ class Plan:
         return OlderStore(after, None, self.random.uniform(*SHORT_S))
 
     def twins(self, after, site):
-        fault = Twins(after, site, self.random.uniform(5, 12))
+        """They begin early enough that both train before the run is complete."""
+        fault = Twins(after / 2, site, self.random.uniform(5, 12))
         fault.copied = self.random.random() < 0.5
         return fault

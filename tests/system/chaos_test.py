@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,6 +126,11 @@ class Result:
         for site in set(SITES) - {twin.site for twin in federation.twins}:
             run.check_journal(site)  # of two folders, only one goes on to publish
 
+    def exits(self):
+        """How often jobs ended with which code, as text."""
+        codes = Counter(life.exit["code"] if life.exit else "killed" for life in self.lives)
+        return ", ".join(f"{code} ({number})" for code, number in codes.items())
+
     def account(self, objects, lives):
         checks = Checks(lives, self.faults, self.poisoned)
         recalled = Recalled(objects, self.taken)
@@ -207,8 +213,9 @@ def one_run(seed, size, by_slurm=False):
         print(f"      seed {seed}, {'bucket' if in_bucket else 'folder'}"
               f"{', Slurm' if by_slurm else ''}: {chosen}; {result.record.tip['number']} commits; "
               f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
-              f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f}, "
-              f"allowed near {undisturbed}; {time.monotonic() - began:.0f} s", flush=True)
+              f"refused {dict(result.record.refused)}; exits {result.exits()}; "
+              f"held-out loss {result.loss:.4f}, allowed near {undisturbed}; "
+              f"{time.monotonic() - began:.0f} s", flush=True)
 
 
 def first_seed():
