@@ -94,7 +94,8 @@ def work_of_a_removed_member_needs_an_event():
 
 @case()
 def a_step_that_still_runs_at_the_end_needs_no_event():
-    life = Life("A", "1", a_life(left()).events, [{"time": at(31), "step_s": 1, "tokens": 10}], Path("/dev/null"))
+    life = a_life(left(), steps=(10,))
+    life.steps[0]["time"] = at(31)
     check_stated(life, a_record())
     life.steps[0]["time"] = at(30)
     refuses(check_stated, life, a_record(), words="and 10 tokens")

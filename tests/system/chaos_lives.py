@@ -150,7 +150,8 @@ class Checks:
             self.check_removal(member, removal, record)
         for loss in lost:
             self.check_loss(loss, record)
-        may_refuse = LOST_WITH_THE_MEMBER | {"stale"} | ({"digest"} if self.lost_deltas() else set())
+        may_refuse = LOST_WITH_THE_MEMBER | {"stale"}
+        may_refuse |= {"digest"} if self.lost_deltas() else set()
         for reason in record.refused:
             expect(reason in may_refuse, f"work was refused: {reason}")
         return lost
