@@ -230,6 +230,9 @@ def a_removal_needs_a_cause():
     without, with_gone = a_record(), a_record(gone={2: 10})
     refuses(Checks([], [], set()).check_removal, MEMBER, removal, without, words="no fault of A")
     Checks([], [], set()).check_removal(MEMBER, removal, with_gone)
+    diverged = a_life(code=65)
+    Checks([diverged], [], {"A"}).check_removal(MEMBER, removal, without)
+    refuses(Checks([diverged], [], {"B"}).check_removal, MEMBER, removal, without)
 
 
 if __name__ == "__main__":

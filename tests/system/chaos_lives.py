@@ -193,6 +193,11 @@ class Checks:
     def ended_without_the_chain(self, life):
         return life.exit is not None and life.exit["code"] == 76 and self.lost_the_chain(life)
 
+    def ended_at_once(self, life):
+        """Whether the job ended by an error that lets its member stay in the table."""
+        diverged = life.site in self.poisoned and life.exit is not None and life.exit["code"] == 65
+        return diverged or self.ended_without_the_chain(life)
+
     def lost_deltas(self):
         return any(name.startswith("deltas/")
                    for fault in self.faults for name in fault.taken)
@@ -229,7 +234,7 @@ class Checks:
             return
         causes = [fault for fault in self.faults if fault.site == site and fault.removes]
         causes += [life for life in self.lives if life.site == site and
-                   (self.grace_was_too_short(life) or self.ended_without_the_chain(life))]
+                   (self.grace_was_too_short(life) or self.ended_at_once(life))]
         causes += [seq for owner, seq in record.gone if owner == member]
         expect(causes,
                f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
