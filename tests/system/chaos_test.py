@@ -25,7 +25,8 @@ from chaos_lives import Checks
 from chaos_plan import Plan
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import SlurmFederation
-from chaos_store import Recalled, all_taken, check_restored, is_recent, verify
+from chaos_store import (Recalled, all_taken, check_restored, is_recent, lost_streams,
+                         verify)
 from chaos_tampering import check_that_changes_are_noticed
 from harness import (SOURCE, Failure, case, execute, expect, held_out_loss, main, program, shared,
                      use_docs_as_corpus)
@@ -123,8 +124,11 @@ class Result:
         verify(run, self.taken)
         self.objects = run.objects()
         federation.check_jobs()
-        for site in set(SITES) - {twin.site for twin in federation.twins}:
-            run.check_journal(site)  # of two folders, only one goes on to publish
+        # Of two folders, only one goes on to publish. Nobody makes lost pieces again.
+        parted = {twin.site for twin in federation.twins}
+        parted |= {stream.split("/")[1] for stream in lost_streams(self.taken)}
+        for site in set(SITES) - parted:
+            run.check_journal(site)
 
     def exits(self):
         """How often jobs ended with which code, as text."""
