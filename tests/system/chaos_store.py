@@ -118,8 +118,10 @@ class Recalled:
                       {name for name in self.recalled() if name.startswith(prefix)})
 
     def read(self, name):
+        if name not in self.taken:
+            return self.objects.read(name)
         content = self.objects.read_if_there(name)
-        return self.taken[name][0] if content is None and name in self.taken else content
+        return self.taken[name][0] if content is None else content
 
     def time(self, name):
         return self.taken[name][1] if name in self.taken else self.objects.time(name)
