@@ -66,11 +66,12 @@ class Removal:
 class Record:
     """What the chain and the headers of a run say, after all checks that need no log."""
     tip: dict
-    decided: dict  # (member, seq) -> entry of `decided`
+    decided: dict  # (member, seq) -> entry of `decided`, with the number of its commit
     removed: dict  # member -> Removal
     held: dict  # member -> tokens of the blocks that it last held
     stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store received
     refused: Counter = field(default_factory=Counter)  # reason -> tokens
+    gone: dict = field(default_factory=dict)  # (member, seq) -> tokens that it has lost again
 
 
 class Chain:
@@ -104,7 +105,7 @@ class Chain:
             expect(key not in self.decided, f"{where} was decided before")
             expect(entry["seq"] == seqs[entry["member"]] + 1, f"{where} is out of order")
             seqs[entry["member"]] += 1
-            self.decided[key] = entry
+            self.decided[key] = {**entry, "commit": commit["number"]}
             if entry["outcome"] != "included":
                 expect(entry["reason"], f"{where} was refused without a reason")
                 continue

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults of the chaos runs, and how a seed chooses them."""
+"""Faults of the chaos runs that break processes, connections and servers."""
 import errno
 import json
-import random
 import signal
 import time
 
 from chaos_lives import MAY_REMOVE_S
-from chaos_run import DROP_AFTER_S, SITES, SKEW_S
 from harness import kill
-
-SHORT_S = (0.5, 8)  # shorter than `drop_after`
-LONG_PAUSE_S = (DROP_AFTER_S + SKEW_S + 2, DROP_AFTER_S + SKEW_S + 6)
 
 
 class Fault:
@@ -19,6 +14,8 @@ class Fault:
 
     lossy = False  # the job may lose what it has not stored
     breaks_store = False  # the store fails for `site`, or for all sites if that is None
+    doubles = False  # another process of `site` runs meanwhile
+    taken = {}  # objects that it has removed from the store: name -> (content, time)
     target = None  # only one fault at a time breaks this part of a site, or of the store
 
     def __init__(self, after, site=None, seconds=0.0):
@@ -44,6 +41,10 @@ class Fault:
             return False
         self.job = job.id
         self.strike(job, federation)
+        return True
+
+    def may_end(self, federation):
+        """Whether the end, whose time has come, may happen now."""
         return True
 
     def end(self, federation):
@@ -130,7 +131,7 @@ class Drain(Fault):
 
 
 class FullStore(Fault):
-    name, target, breaks_store = "full store", "folder", True
+    name, target, breaks_store = "full store", "store", True
 
     def begin(self, federation):
         self.filler = federation.run.store_folder / "filler"
@@ -148,7 +149,7 @@ class FullStore(Fault):
 
 
 class GatewayRestart(Fault):
-    name, target, breaks_store = "gateway down", "gateway", True
+    name, target, breaks_store = "gateway down", "store", True
 
     def begin(self, federation):
         federation.run.storage.gateway("kill")
@@ -177,6 +178,21 @@ class Stall(Reset):
         return True
 
 
+class Twins(Fault):
+    """A second poller starts jobs of the site for a while."""
+    name, target, doubles = "twins", "twins", True
+    copied = False
+
+    def __str__(self):
+        return super().__str__() + (" in a copied folder" if self.copied else "")
+
+    def strike(self, job, federation):
+        self.twin = federation.start_twin(self.site, self.copied)
+
+    def end(self, federation):
+        self.twin.stop()
+
+
 def must_wait(fault, faults):
     return fault.target is not None and any(
         other.begun is not None and other.ended is None and
@@ -191,7 +207,7 @@ def advance(fault, faults, federation, now):
     elif fault.begun is None:
         if now >= fault.after and not must_wait(fault, faults) and fault.begin(federation):
             fault.begun, fault.begun_at = now, time.time()
-    elif over or now >= fault.begun + fault.seconds:
+    elif over or now >= fault.begun + fault.seconds and fault.may_end(federation):
         fault.end(federation)
         fault.ended, fault.ended_at = now, time.time()
 
@@ -210,83 +226,3 @@ def play(federation, faults):
             if fault.begun is not None and fault.ended is None:
                 fault.end(federation)
     return [fault for fault in faults if fault.begun is not None]
-
-
-class Plan:
-    """What a seed chooses. An undisturbed run trains for longer than `latest_s`."""
-
-    def __init__(self, seed, latest_s, in_bucket, can_fill):
-        self.random = random.Random(seed)
-        self.closed = self.choose_windows(latest_s)
-        sites = [site for site in SITES if self.closed.get(site, (1, 1))[0] > 0]
-        self.poison = {}
-        if self.random.random() < 0.25:
-            self.poison[self.random.choice(sites)] = \
-                f"{self.random.randint(10, 200)} {self.random.choice([1, 3, 12, 40])}"
-        of_sites = [self.kill_site, self.kill_part, self.pause, self.stop]
-        of_stores = [self.fill]
-        if len(sites) > 1:
-            of_stores.append(self.kill_merger)  # one site alone merges nothing
-        if in_bucket:
-            of_stores = [self.restart, self.cut, self.cut]
-        kinds = self.random.choices([*of_sites, *of_stores, self.kill_poller],
-                                    k=self.random.randint(1, 3))
-        chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(sites))
-                  for kind in kinds]
-        if len(chosen) > 1 and self.random.random() < 0.5:
-            # The second fault begins during the first one.
-            chosen[1].after = chosen[0].after + self.random.uniform(0, max(chosen[0].seconds, 1))
-        chosen.sort(key=lambda fault: fault.after)
-        self.left_out = [f for f in chosen if isinstance(f, FullStore) and not can_fill]
-        self.faults = [fault for fault in chosen if fault not in self.left_out]
-
-    def choose_windows(self, latest_s):
-        """Usually, all windows stay open. Those of up to two sites never open, and one may close
-        for a while."""
-        taking_part = self.random.choices([1, 2, 3], [15, 15, 70])[0]
-        closed = {site: (0, 600) for site in SITES[taking_part:]}
-        if self.random.random() < 0.3:
-            begin = self.random.randint(6, 6 + int(latest_s))
-            closed[SITES[0]] = (begin, begin + self.random.randint(2, 8))
-        return closed
-
-    def __str__(self):
-        text = ", ".join(map(str, self.faults)) or "nothing"
-        if self.left_out:
-            left_out = ", ".join(map(str, self.left_out))
-            text += f" (left out, because mounting is not allowed: {left_out})"
-        for site, (begin, end) in self.closed.items():
-            text += f", {site} closed from {begin} to {end} s"
-        for site, messages in self.poison.items():
-            text += f", NaN in messages of {site}: {messages}"
-        return text
-
-    def kill_site(self, after, site):
-        return KillSite(after, site)
-
-    def kill_part(self, after, site):
-        fault = self.random.choice([KillRank, KillMpirun])(after, site)
-        fault.rank = self.random.randrange(2)
-        return fault
-
-    def kill_merger(self, after, _):
-        return KillMerger(after)
-
-    def kill_poller(self, after, _):
-        return KillPoller(after)
-
-    def pause(self, after, site):
-        long = self.random.random() < 0.3
-        return Pause(after, site, self.random.uniform(*(LONG_PAUSE_S if long else SHORT_S)))
-
-    def stop(self, after, site):
-        return self.random.choice([Terminate, Drain])(after, site)
-
-    def fill(self, after, _):
-        return FullStore(after, None, self.random.uniform(*SHORT_S))
-
-    def restart(self, after, _):
-        return GatewayRestart(after, None, self.random.uniform(*SHORT_S))
-
-    def cut(self, after, site):
-        return self.random.choice([Reset, Stall])(after, site, self.random.uniform(*SHORT_S))

@@ -3,8 +3,10 @@
 with the faults that happened."""
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from chaos_account import LOST_WITH_THE_MEMBER, time_of
+from chaos_losses import check_exit_of_loser, check_stated, lost_at_end
 from harness import Failure, expect
 
 GRACE_S = 15
@@ -23,6 +25,11 @@ class Life:
     job: str
     events: list
     steps: list
+    log: Path  # what the job has printed
+
+    @property
+    def begun_at(self):
+        return time_of(self.events[0]["time"])
 
     def of_type(self, kind):
         return [event for event in self.events if event["type"] == kind]
@@ -68,7 +75,8 @@ def read_lives(folder, site):
     for start, begin, end in zip(starts, begins, [*begins[1:], float("inf")]):
         within = [[line for line in lines if begin <= time_of(line["time"]) < end]
                   for lines in (events, steps)]
-        lives.append(Life(site, start["job"], *within))
+        log = folder / "job-logs" / f"job-{start['job']}.log"
+        lives.append(Life(site, start["job"], *within, log))
     return lives
 
 
@@ -135,13 +143,17 @@ class Checks:
         lost = []
         for life in self.lives:
             self.check_exit(life)
+            check_stated(life, record)
+            check_exit_of_loser(life)
             lost += check_life(life, record)
         for member, removal in record.removed.items():
-            self.check_removal(member, removal)
+            self.check_removal(member, removal, record)
         for loss in lost:
             self.check_loss(loss, record)
+        may_refuse = LOST_WITH_THE_MEMBER | {"stale"}
+        may_refuse |= {"digest"} if self.lost_deltas() else set()
         for reason in record.refused:
-            expect(reason in LOST_WITH_THE_MEMBER | {"stale"}, f"work was refused: {reason}")
+            expect(reason in may_refuse, f"work was refused: {reason}")
         return lost
 
     def killed(self, life):
@@ -164,16 +176,45 @@ class Checks:
         return any(fault.breaks_store and fault.site in (None, life.site)
                    and fault.begun_at < end and begin < fault.ended_at for fault in self.faults)
 
+    def was_replaced(self, life):
+        """Whether another process of the site has joined while the job ran."""
+        ended = time_of(life.exit["time"])
+        twins = any(fault.doubles and fault.site == life.site for fault in self.faults)
+        return twins and any(
+            life.begun_at < time_of(event["time"]) < ended for other in self.lives
+            if other is not life and other.site == life.site for event in other.of_type("joined"))
+
+    def lost_the_chain(self, life):
+        """Whether the store had lost commits when the job ended, and the job says what to do."""
+        ended = time_of(life.exit["time"])
+        return any(fault.taken and fault.taken_at < ended for fault in self.faults) and \
+            "`curtail-store repair`" in life.log.read_text()
+
+    def ended_without_the_chain(self, life):
+        return life.exit is not None and life.exit["code"] == 76 and self.lost_the_chain(life)
+
+    def ended_at_once(self, life):
+        """Whether the job ended by an error that lets its member stay in the table."""
+        diverged = life.site in self.poisoned and life.exit is not None and life.exit["code"] == 65
+        return diverged or self.ended_without_the_chain(life)
+
+    def lost_deltas(self):
+        return any(name.startswith("deltas/")
+                   for fault in self.faults for name in fault.taken)
+
     def check_exit(self, life):
         where = f"job {life.job} of {life.site}"
         if self.killed(life):
             return
         expect(life.exit is not None, f"{where} logged no exit, and nothing had killed it")
         code = life.exit["code"]
-        allowed = {0} | ({69} if self.grace_was_too_short(life) else set())
+        may_lose = self.grace_was_too_short(life) or lost_at_end(life)  # see check_loss()
+        allowed = {0} | ({69} if may_lose else set())
         allowed |= {69, 74, 77} if self.found_no_store(life) else set()
         # After NaN in many steps in a row, a trainer says that its training has diverged.
         allowed |= {65} if life.site in self.poisoned else set()
+        allowed |= {75} if self.was_replaced(life) else set()
+        allowed |= {76} if self.ended_without_the_chain(life) else set()
         expect(code in allowed, f"{where} exited with {code}")
 
     def longest_outage_s(self, site):
@@ -187,13 +228,14 @@ class Checks:
                 longest = max(longest, end - begin)
         return longest
 
-    def check_removal(self, member, removal):
+    def check_removal(self, member, removal, record):
         site = member.split(".")[0]
         if removal.reason in ("left", "complete") or self.longest_outage_s(site) > MAY_REMOVE_S:
             return
         causes = [fault for fault in self.faults if fault.site == site and fault.removes]
         causes += [life for life in self.lives if life.site == site and
-                   self.grace_was_too_short(life)]
+                   (self.grace_was_too_short(life) or self.ended_at_once(life))]
+        causes += [seq for owner, seq in record.gone if owner == member]
         expect(causes,
                f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
 
@@ -204,6 +246,9 @@ class Checks:
                f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens, and its member "
                f"held {record.held[lost.member]}")
         removal = record.removed.get(lost.member)
+        gone = sum(tokens for (owner, _), tokens in record.gone.items() if owner == lost.member)
+        if lost.tokens <= gone or self.ended_without_the_chain(lost.life):
+            return
         if self.killed(lost.life) or self.grace_was_too_short(lost.life) or \
                 (removal and removal.reason in LOST_WITH_THE_MEMBER):
             return

@@ -3,17 +3,20 @@
 starts it, and starts it again after a fault."""
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
 import subprocess
 import time
+import urllib.error
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from chaos_account import time_of
 from chaos_lives import GRACE_S, read_lives
-from harness import BUILD, SOURCE, SmallRun, execute, expect, kill, program, wait_for
+from harness import (BUILD, SOURCE, SmallRun, execute, expect, kill, program, read_json_lines,
+                     wait_for)
 from tcp_proxy import TcpProxy
 
 SITES = ("A", "B", "C")
@@ -43,7 +46,7 @@ def run_options(seed, tokens):
     """The arguments of SmallRun and of its subclasses."""
     return {"sites": SITES, "rounds": ROUNDS, "launcher": LOCAL, "seed": seed,
             "training": {"tokens": tokens, "step_at_least_s": 0.1},
-            "optimizer": {"schedule_tokens": tokens, "lr_scale": 0.01}}
+            "optimizer": {"schedule_tokens": tokens, "lr_scale": 0.006}}
 
 
 class FolderObjects:
@@ -62,6 +65,22 @@ class FolderObjects:
 
     def time(self, name):
         return (self.folder / name).stat().st_mtime
+
+    def read_if_there(self, name):
+        try:
+            return self.read(name)
+        except FileNotFoundError:
+            return None
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        part.write_bytes(content)
+        part.rename(path)
+
+    def remove(self, name):
+        (self.folder / name).unlink()
 
     def newest(self, prefix):
         """The name and age in seconds of the newest object, or None."""
@@ -108,8 +127,25 @@ class BucketObjects:
     def names(self, prefix):
         return [name for name in self.times if name.startswith(prefix)]
 
+    def request(self, method, name, content=b""):
+        return self.storage.request(method, f"/{self.bucket}/{self.prefix}{name}", body=content)
+
     def read(self, name):
-        return self.storage.request("GET", f"/{self.bucket}/{self.prefix}{name}")
+        return self.request("GET", name)
+
+    def read_if_there(self, name):
+        try:
+            return self.read(name)
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    def write(self, name, content):
+        self.request("PUT", name, content)
+
+    def remove(self, name):
+        self.request("DELETE", name)
 
     def time(self, name):
         return self.times[name]
@@ -204,6 +240,58 @@ def write_trace(path, closed):
     path.write_text("\n".join(lines) + "\n")
 
 
+def copy_if_there(source, target):
+    """Files of a running trainer may vanish."""
+    try:
+        shutil.copy2(source, target)
+    except FileNotFoundError:
+        pass
+
+
+class Twin:
+    """A second poller for one site, with a folder of its own: an empty one, or a copy of what the
+    trainers of the site know."""
+
+    def __init__(self, run, site, name, copied):
+        self.run, self.site, self.out = run, site, run.folder / name
+        self.begun_at = time.time()
+        if copied:
+            leave = shutil.ignore_patterns(".*", "jobs", "job-logs", "permission.json")
+            shutil.copytree(run.out / "sites" / site, self.out / "sites" / site, ignore=leave,
+                            copy_function=copy_if_there)
+        self.out.mkdir(exist_ok=True)
+        shutil.copy(run.out / "clock.json", self.out)  # the clocks of live runs agree, too
+        settings = json.loads((run.folder / f"site_{site}.json").read_text())
+        prologue = {k: v for k, v in settings["launcher"].items() if k == "prologue"}
+        run.write(f"{name}_{site}.json", {**settings, "launcher": {**LOCAL, **prologue}})
+        sites = [f"{name}_{site}.json" if file == f"site_{site}.json" else file
+                 for file in run.config["sites"]]
+        run.write(f"{name}.json", {**run.config, "folder": name, "sites": sites})
+        self.run_file, trace = run.folder / f"{name}.json", run.folder / f"{name}.csv"
+        write_trace(trace, {})
+        self.poller = run.start(program("curtail-poll"), self.run_file, "--watch", "--site", site,
+                                "--trace", trace, "--look-every", 0.5)
+
+    def stop(self):
+        """Asks the poller to drain its job and to end."""
+        self.poller.send_signal(signal.SIGTERM)
+
+    def lives(self):
+        """The jobs of this poller. A copied folder also has lines of earlier ones."""
+        lives = [life for life in read_lives(self.out / "sites" / self.site, self.site)
+                 if life.begun_at >= self.begun_at]
+        for life in lives:
+            life.job = f"{self.out.name} {life.job}"
+        return lives
+
+
+def is_member(folder):
+    """Whether the job that runs in the folder of a site has joined."""
+    kinds = [event["type"] for event in read_json_lines(folder / "events.jsonl")
+             if event["type"] in ("trainer-start", "joined", "trainer-exit")]
+    return kinds[-1:] == ["joined"]
+
+
 class Federation:
     """A run and the poller that keeps its sites training. `closed` is as in write_trace(); a site
     whose window never opens takes no part. `poison` has, for each site whose ranks send NaN, which
@@ -213,7 +301,8 @@ class Federation:
         self.run, self.closed, self.poisoned = run, closed or {}, set(poison or {})
         self.sites = [site for site in SITES if self.closed.get(site, (1, 1))[0] > 0]
         self.closing = {site for site, (begin, _) in self.closed.items() if begin > 0}
-        self.resumed = {}
+        self.resumed, self.twins = {}, []
+        self.helped, self.repaired = 0, set()
         write_trace(run.folder / "trace.csv", self.closed)
         for site in SITES:
             run.change_site(site, poll_period_s=1, signal_max_age_s=10, permission_lifetime_s=20,
@@ -233,8 +322,27 @@ class Federation:
         self.poller = self.run.start(program("curtail-poll"), self.run.run_file, "--watch",
                                      "--trace", self.run.folder / "trace.csv", "--look-every", 0.5)
 
+    def start_twin(self, site, copied):
+        twin = Twin(self.run, site, f"twin{len(self.twins) + 1}", copied)
+        self.twins.append(twin)
+        return twin
+
+    def pollers(self):
+        return [self.poller, *(twin.poller for twin in self.twins)]
+
     def job(self, site):
         return Job(self.run, site)
+
+    def all_jobs(self):
+        """The jobs of all folders, each with the folder of its site."""
+        for site in SITES:
+            yield self.job(site), self.run.out / "sites" / site
+        for twin in self.twins:
+            yield Job(twin, twin.site), twin.out / "sites" / twin.site
+
+    def all_jobs_are_members(self):
+        """Whether each job that runs has joined."""
+        return all(is_member(folder) for job, folder in self.all_jobs() if job.starter or job.ranks)
 
     def signal(self, job, name):
         """Sends a signal to the first process of a job, as Slurm does."""
@@ -258,17 +366,44 @@ class Federation:
                 self.resumed[site] = held
                 execute(program("curtail-poll"), self.run.run_file, "--resume", site)
 
+    def repair(self):
+        """Does what a trainer says that has lost the chain, at every site. Returns whether one of
+        the sites could repair all."""
+        codes = []
+        for file, site in [*((self.run.run_file, site) for site in self.sites),
+                           *((twin.run_file, twin.site) for twin in self.twins)]:
+            done = execute(program("curtail-store"), "repair", file, "--site", site, code=None)
+            codes.append(done.returncode)
+            self.repaired |= {int(name) for name in
+                              re.findall(r"^copied +commits/(\d+).json$", done.stdout, re.M)}
+        return 0 in codes
+
+    def repair_if_asked(self):
+        """A trainer that exits with 76 waits for a person."""
+        asking = sum(event["code"] == 76 for _, folder in self.all_jobs()
+                     for event in read_json_lines(folder / "events.jsonl")
+                     if event["type"] == "trainer-exit")
+        if asking > self.helped:
+            self.helped = asking
+            self.repair()
+
     def wait_for_completion(self, timeout):
         def complete():
             self.resume_after_nan()
+            self.repair_if_asked()
             return self.complete()
         wait_for(complete, "the end of the run", timeout, pause=0.1)
-        wait_for(lambda: not any(self.job(site).ranks for site in SITES), "the end of all jobs", 60,
-                 pause=0.1)
+        for poller in self.pollers()[1:]:
+            self.wait_for_poller(poller)
+        wait_for(lambda: not any(job.ranks for job, _ in self.all_jobs()), "the end of all jobs",
+                 60, pause=0.1)
 
     def stop_poller(self):
         self.poller.send_signal(signal.SIGTERM)
-        code = wait_for(lambda: self.poller.poll() is not None and [self.poller.poll()],
+        self.wait_for_poller(self.poller)
+
+    def wait_for_poller(self, poller):
+        code = wait_for(lambda: poller.poll() is not None and [poller.poll()],
                         "the end of the poller", 60)[0]
         # A stopped replay exits with 130.
         expect(code in (0, 130), f"the poller exited with {code}")
@@ -290,5 +425,6 @@ class Federation:
                        f"site {site}: {comment} started before the previous job had ended")
 
     def lives(self):
-        return [life for site in SITES
-                for life in read_lives(self.run.out / "sites" / site, site)]
+        lives = [life for site in SITES
+                 for life in read_lives(self.run.out / "sites" / site, site)]
+        return lives + [life for twin in self.twins for life in twin.lives()]

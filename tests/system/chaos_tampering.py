@@ -3,7 +3,7 @@
 import copy
 import json
 
-from chaos_account import canonical, header_name, sha256
+from chaos_account import BLOCK, canonical, header_name, sha256
 from harness import Failure, expect
 
 
@@ -99,10 +99,16 @@ def end_without_a_word(lives):
     life.events.remove(life.exit)
 
 
+def claim_a_loss(lives):
+    life = next(life for life in lives if life.exit)
+    member = life.of_type("joined")[0]["member"]
+    life.events.append({**life.exit, "type": "lost", "member": member, "tokens": BLOCK})
+
+
 CHAINS = [drop_a_contribution, keep_the_old_model, decide_twice, remove_without_a_reason,
           change_a_scale]
 OBJECTS = [lose_a_header, leave_a_header_undecided]
-LOGS = [forget_a_step, train_for_nothing, end_without_a_word]
+LOGS = [forget_a_step, train_for_nothing, end_without_a_word, claim_a_loss]
 
 
 def check_that_changes_are_noticed(objects, lives, account):

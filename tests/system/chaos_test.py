@@ -15,14 +15,18 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from chaos_account import BLOCK, read_store
-from chaos_faults import KillMerger, Plan, play
+from chaos_faults import KillMerger, play
 from chaos_lives import Checks
+from chaos_plan import Plan
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import SlurmFederation
+from chaos_store import (Recalled, all_taken, check_restored, is_recent, lost_streams,
+                         verify)
 from chaos_tampering import check_that_changes_are_noticed
 from harness import (SOURCE, Failure, case, execute, expect, held_out_loss, main, program, shared,
                      use_docs_as_corpus)
@@ -110,18 +114,32 @@ class Result:
 
     def __init__(self, federation, faults, size):
         run, self.faults, self.blocks = federation.run, faults, -(-size.tokens // BLOCK)
-        execute(program("curtail-status"), run.run_file, "--verify", timeout=120)
+        self.poisoned, self.taken = federation.poisoned, all_taken(faults)
+        if is_recent(faults):  # the run may have ended before a site has looked
+            expect(federation.repair(), "no site could repair the run")
+        self.lives = federation.lives()
+        check_restored(run.objects(), self.taken, self.lives, federation.repaired)
         self.loss = held_out_loss(run)
-        self.objects, self.lives = run.objects(), federation.lives()
-        self.poisoned = federation.poisoned
-        self.record, self.lost = self.account(self.objects, self.lives)
+        self.record, self.lost = self.account(run.objects(), self.lives)
+        verify(run, self.taken)
+        self.objects = run.objects()
         federation.check_jobs()
-        for site in SITES:
+        # Of two folders, only one goes on to publish. Nobody makes lost pieces again.
+        parted = {twin.site for twin in federation.twins}
+        parted |= {stream.split("/")[1] for stream in lost_streams(self.taken)}
+        for site in set(SITES) - parted:
             run.check_journal(site)
+
+    def exits(self):
+        """How often jobs ended with which code, as text."""
+        codes = Counter(life.exit["code"] if life.exit else "killed" for life in self.lives)
+        return ", ".join(f"{code} ({number})" for code, number in codes.items())
 
     def account(self, objects, lives):
         checks = Checks(lives, self.faults, self.poisoned)
-        record = read_store(objects, self.blocks, checks.patience_s(), self.poisoned)
+        recalled = Recalled(objects, self.taken)
+        record = read_store(recalled, self.blocks, checks.patience_s(), self.poisoned)
+        record.gone = recalled.gone()
         return record, checks.check(record)
 
 
@@ -131,7 +149,7 @@ def conclude(federation, faults, size):
     # The window of a site may be closed until the run is complete.
     expect(struck or all(fault.site in federation.closing for fault in faults),
            "no fault has happened")
-    federation.wait_for_completion(timeout=180)
+    federation.wait_for_completion(timeout=300)
     federation.stop_poller()
     return Result(federation, struck, size)
 
@@ -199,8 +217,9 @@ def one_run(seed, size, by_slurm=False):
         print(f"      seed {seed}, {'bucket' if in_bucket else 'folder'}"
               f"{', Slurm' if by_slurm else ''}: {chosen}; {result.record.tip['number']} commits; "
               f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
-              f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f}, "
-              f"allowed near {undisturbed}; {time.monotonic() - began:.0f} s", flush=True)
+              f"refused {dict(result.record.refused)}; exits {result.exits()}; "
+              f"held-out loss {result.loss:.4f}, allowed near {undisturbed}; "
+              f"{time.monotonic() - began:.0f} s", flush=True)
 
 
 def first_seed():

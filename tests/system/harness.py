@@ -381,7 +381,7 @@ class SmallRun:
 
     def end_jobs(self):
         """Ends this run's local jobs: by design they outlive a killed poller."""
-        for record in self.out.glob("sites/*/jobs/*.json"):
+        for record in self.folder.glob("*/sites/*/jobs/*.json"):
             script = json.loads(record.read_text())["script"]
             ended = record.with_suffix(".exit").exists()
             if not ended and started_at(script["pid"]) == script["started"]:

@@ -59,6 +59,7 @@ void own_decisions(Parts& p)
     }
     for (auto const& r : tip.removed)
         if (r.member == *p.member) p.removal = r.reason;
+    if (tip.complete) return p.removal == Removal::complete ? finish(p) : removed(p);
     if (keeps_failing(p))
         return finish(
             p,
@@ -130,11 +131,10 @@ bool take_next(Parts& p, std::string const& bytes)
     p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());
-    if (p.chain.tip()->complete) finish(p);
-    else if (p.member) {
+    if (p.member) {
         report_decisions(p, norms);
         own_decisions(p);
-    }
+    } else if (p.chain.tip()->complete) finish(p);
     return !p.machine.exited();
 }
 

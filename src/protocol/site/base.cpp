@@ -168,7 +168,7 @@ void removed(Parts& p)
     bool const is_replaced = replaced(p) || p.removal == Removal::succeeded;
     if (is_replaced && !(p.machine.stopping() && lost == Tokens{}))
         return finish(p, replaced_error(lost));
-    if (p.machine.stopping()) {
+    if (p.machine.stopping() || p.chain.tip()->complete) {
         if (lost == Tokens{}) return finish(p);
         return finish(p, Error{ExitCode::unavailable, "this site was removed from the run",
                                lost_text(lost), "see the event `removed` for the reason"});
@@ -176,6 +176,7 @@ void removed(Parts& p)
     if (p.removal == Removal::silent)
         p.pace.dropped(p.machine.now(), p.chain.run().params.drop_after);
     if (p.pace.is_too_slow()) return finish_too_slow(p);
+    p.removed = p.member;
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

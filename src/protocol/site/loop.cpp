@@ -32,9 +32,16 @@ bool counts(Parts const& p, Ranges const& blocks, char const* what)
     throw std::logic_error(std::string(what) + " blocks without an order: " + blocks.to_string());
 }
 
+// The step was running when its member lost its place, so removed_note() could not count it.
+void lose(Parts& p, Ranges const& blocks)
+{
+    if (p.removed)
+        p.machine.send(lost_note(*p.removed, blocks.count() * p.chain.run().params.block_tokens));
+}
+
 void stepped(Parts& p, Stepped const& step)
 {
-    if (!counts(p, step.blocks, "trained")) return;
+    if (!counts(p, step.blocks, "trained")) return lose(p, step.blocks);
     p.training.step(step.blocks);
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
 }
@@ -194,7 +201,7 @@ bool is_overdue(Parts& p)
 bool leaves_at_once(Parts const& p)
 {
     auto const phase = p.machine.phase();
-    bool const mends = phase >= Phase::mend_list && phase <= Phase::mend_create;
+    bool const mends = phase >= Phase::mend_list && phase <= Phase::mend_read;
     bool const early = phase < Phase::fold || phase == Phase::join_headers ||
                        phase == Phase::join_check || phase == Phase::join_list ||
                        phase == Phase::join_create || (mends && !p.member);

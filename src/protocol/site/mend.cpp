@@ -82,6 +82,17 @@ void invalid_successor(Parts& p, Error const& error)
     p.machine.go(p.mending.back);
 }
 
+// The highest of the lost commits that are left is in the store.
+void created_again(Parts& p)
+{
+    auto& m = p.mending;
+    m.copies.erase(std::prev(m.copies.end()));
+    if (!m.copies.empty()) return p.machine.go(Phase::mend_create);
+    p.machine.send(commits_restored_note(m.first, m.last));
+    m.due = m.back == Phase::run;
+    p.machine.go(m.back);
+}
+
 }  // namespace
 
 void begin_mend(Parts& p, Ranges const& missing, Phase back)
@@ -185,11 +196,22 @@ void answered_mend_create(Parts& p, Input const& input)
         if (m.back == Phase::run && p.machine.tries() >= tries_limit) return cannot_mend(p);
         return p.machine.retry(Phase::mend_create);
     }
-    m.copies.erase(std::prev(m.copies.end()));
-    if (!m.copies.empty()) return p.machine.go(Phase::mend_create);
-    p.machine.send(commits_restored_note(m.first, m.last));
-    m.due = m.back == Phase::run;
-    p.machine.go(m.back);
+    if (std::holds_alternative<Exists>(input)) return p.machine.switch_to(Phase::mend_read);
+    created_again(p);
+}
+
+void act_mend_read(Parts& p) { p.machine.get(commit_name(p.mending.copies.rbegin()->first)); }
+
+// Another site may have created the same commit again. Or it goes on from an older copy of the
+// store, and has given the number to another commit since this process has read the one below.
+void answered_mend_read(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return cannot_mend(p);
+    auto const& [number, bytes] = *p.mending.copies.rbegin();
+    if (got->bytes != bytes) return handle_invalid_record(p, other_history(number));
+    p.failures.bad_reads = 0;
+    created_again(p);
 }
 
 void act_check_tip(Parts& p) { p.machine.get(commit_name(p.chain.tip()->number)); }

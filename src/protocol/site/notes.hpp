@@ -30,7 +30,8 @@ namespace curtail::protocol {
 /// commit includes any more.
 [[nodiscard]] Note removed_note(MemberId const& member, CommitNumber commit, Removal why,
                                 Tokens tokens);
-/// The process ends with work of its member that nobody else has.
+/// The process ends with work of its member that nobody else has, or its member was removed during
+/// a step.
 [[nodiscard]] Note lost_note(MemberId const& member, Tokens tokens);
 /// The member leaves the run. `commit` is the newest commit that the process has read.
 [[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);

@@ -92,6 +92,7 @@ struct Parts : Membership {
     /// probe objects that this process stores contain the number.
     std::int64_t attempt{0};
     bool noted_differences{};  ///< this process has compared its configuration with the terms
+    std::optional<MemberId> removed;  ///< the last member of this process that a commit removed
     StoreClock store_clock;
     Watch watch;
     JournalHeads heads;  ///< as in the last Published

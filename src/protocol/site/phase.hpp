@@ -69,6 +69,7 @@ enum class Phase {
     mend_copy,
     mend_below,
     mend_create,
+    mend_read,
     repair_forward,
     repair_restore,
     repair_request,

@@ -133,6 +133,8 @@ constexpr PhaseRow rows[] = {
      urgent_during_mend},
     {Phase::mend_create, ProtocolState::repair, lost_commits, act_mend_create,
      answered_mend_create},
+    {Phase::mend_read, ProtocolState::repair, lost_commits, act_mend_read, answered_mend_read,
+     urgent_during_mend},
     {Phase::repair_forward, ProtocolState::repair, repaired_model, act_next_commit,
      answered_repair_forward},
     {Phase::repair_restore, ProtocolState::repair, "the store to take a copy of the newest model",

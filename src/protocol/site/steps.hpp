@@ -319,6 +319,8 @@ void act_mend_below(Parts& p);
 void answered_mend_below(Parts& p, Input const& input);
 void act_mend_create(Parts& p);
 void answered_mend_create(Parts& p, Input const& input);
+void act_mend_read(Parts& p);
+void answered_mend_read(Parts& p, Input const& input);
 /// Reads the tip once more before this process creates its successor. Other bytes end the process;
 /// a missing commit is created again.
 void act_check_tip(Parts& p);

@@ -223,7 +223,15 @@ class ChangedStore : public LostCommits {
         if (reads_header && change) std::exchange(change, nullptr)();
         return ScriptedSite::got(get);
     }
+    Input created(Create const& create) override
+    {
+        auto const answer = LostCommits::created(create);
+        bool const mends = create.name.starts_with("commits/");
+        if (mends && change_at_create) std::exchange(change_at_create, nullptr)();
+        return answer;
+    }
     std::function<void()> change;
+    std::function<void()> change_at_create;
 };
 
 TEST_F(ChangedStore, AForeignObjectBeyondTheNextCommitStopsNobody)
@@ -278,6 +286,27 @@ TEST_F(ChangedStore, NothingIsCreatedBesideAnotherHistory)
     EXPECT_EQ(error.code, ExitCode::protocol);
     EXPECT_THAT(error.message(), HasSubstr("not the commit that this site has read"));
     EXPECT_EQ(commits().size(), 10U);
+}
+
+TEST_F(ChangedStore, AnotherHistoryThatBeginsDuringTheRepairEndsTheProcess)
+{
+    keep_copies();
+    change = [this] { lose(10, 14); };
+    change_at_create = [this] { admit(99); };  // another commit 10
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr(commit_name({10}) + " in the store is not"));
+    EXPECT_THAT(notes, IsEmpty());
+}
+
+TEST_F(ChangedStore, AnotherSiteMayCreateTheSameCommitsAgain)
+{
+    keep_copies();
+    change = [this] { lose(10, 14); };
+    change_at_create = [this] { objects = whole; };
+    (void)serve(Tick{});
+    EXPECT_TRUE(site.status().member);
+    EXPECT_THAT(notes, ElementsAre(R"(commits-restored{"first":10,"last":14})"));
 }
 
 TEST_F(ChangedStore, AnotherCommitInPlaceOfTheTipEndsTheProcess)

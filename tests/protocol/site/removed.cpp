@@ -14,13 +14,17 @@ using test::member;
 using test::part;
 using test::ScriptedSiteBesideB;
 using test::small_run;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 // A has trained two blocks, and stores its weights to commit them.
 class RemovedSite : public ScriptedSiteBesideB {
   protected:
-    RemovedSite() : ScriptedSiteBesideB(quantum_of_four()) {}
+    explicit RemovedSite(std::int64_t blocks = 2000) : ScriptedSiteBesideB(quantum_of_four(blocks))
+    {
+    }
     void SetUp() override
     {
         auto const outputs = serve(Tick{});
@@ -28,9 +32,9 @@ class RemovedSite : public ScriptedSiteBesideB {
         store = std::get<StoreModel>(outputs.back());
     }
     std::vector<Output> stored() { return serve(Stored{store.op, part("w0", store.place.name)}); }
-    static RunSpec quantum_of_four()
+    static RunSpec quantum_of_four(std::int64_t blocks)
     {
-        auto run = small_run(2000, {{"A"}, {"B"}, {"C"}});
+        auto run = small_run(blocks, {{"A"}, {"B"}, {"C"}});
         run.params.grant_quantum = 4;
         return run;
     }
@@ -38,7 +42,8 @@ class RemovedSite : public ScriptedSiteBesideB {
     {
         if (auto const* note = std::get_if<Note>(&output))
             notes.push_back(note->type + json::to_string(note->details));
-        if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
+        auto const* load = std::get_if<LoadModel>(&output);
+        if (load != nullptr && loads) return Loaded{load->op};
         if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 1.0, 0};
         auto const* train = std::get_if<Train>(&output);
         if (train == nullptr || trains) return std::nullopt;
@@ -58,12 +63,33 @@ class RemovedSite : public ScriptedSiteBesideB {
         Intents intents;
         intents.remove = {{a, why}};
         if (why == Removal::succeeded) intents.admit = Admission{{{"A"}, 0x99}, 1'000'000};
-        (void)append({}, intents, from_unix_ms(1'700'000'005'000));
+        (void)append({}, intents, noon);
+    }
+    // The first contribution of a member: two of its blocks.
+    [[nodiscard]] Header contribution(MemberId const& id) const
+    {
+        Header header;
+        header.run = run.run;
+        header.member = id;
+        header.seq = {1};
+        header.base_round = newest().round;
+        header.ranges = newest().find(id)->held.lowest(2);
+        header.tokens = two_blocks();
+        header.steps = 1;
+        header.delta = {part("d0", delta_name(header.base_round, id, header.seq)), 1.0};
+        return header;
+    }
+    void decide(MemberId const& id, std::optional<Refusal> refusal)
+    {
+        auto const header = contribution(id);
+        (void)append({{header, encode(header).sha256, refusal}}, {}, noon);
     }
     [[nodiscard]] Tokens two_blocks() const { return 2 * run.params.block_tokens; }
 
+    static constexpr Time noon = from_unix_ms(1'700'000'005'000);
     StoreModel store;
     bool trains{false};
+    bool loads{true};
     std::vector<std::string> notes;
 };
 
@@ -75,6 +101,17 @@ TEST_F(RemovedSite, SaysWhatIsLostAndJoinsAgain)
     EXPECT_THAT(all("removed"), ElementsAre(HasSubstr(R"("why":"silent","tokens":)" +
                                                       std::to_string(two_blocks().value) + "}")));
     EXPECT_NE(site.status().member, a) << "it is a new member";
+}
+
+TEST_F(RemovedSite, SaysThatTheStepIsLostThatRanMeanwhile)
+{
+    auto const blocks = newest().find(a)->held;
+    remove(Removal::silent);
+    loads = false;
+    (void)stored();
+    (void)serve(Stepped{blocks.lowest(1), FractionalSeconds{0.1}});
+    EXPECT_THAT(all("lost"), ElementsAre(R"(lost{"member":")" + a.value + R"(","tokens":)" +
+                                         std::to_string(run.params.block_tokens.value) + "}"));
 }
 
 TEST_F(RemovedSite, ExitsWith69IfItStops)
@@ -111,18 +148,38 @@ TEST_F(RemovedSite, ReadsTheChainBeforeItLeaves)
 
 TEST_F(RemovedSite, SaysWhatACommitRefuses)
 {
-    Header header;
-    header.run = run.run;
-    header.member = a;
-    header.seq = {1};
-    header.base_round = {1};
-    header.ranges = newest().find(a)->held.lowest(2);
-    header.tokens = two_blocks();
-    (void)append({{header, encode(header).sha256, Refusal::norm}}, {},
-                 from_unix_ms(1'700'000'005'000));
+    decide(a, Refusal::norm);
     (void)stored();
     EXPECT_THAT(all("refused"), ElementsAre(HasSubstr(R"("why":"norm","tokens":)" +
                                                       std::to_string(two_blocks().value) + "}")));
+}
+
+// The run ends with these two blocks, and another process writes its last commit.
+class RunOfTwoBlocks : public RemovedSite {
+  protected:
+    RunOfTwoBlocks() : RemovedSite(2) {}
+};
+
+TEST_F(RunOfTwoBlocks, ThatTheLastCommitIncludesLosesNothing)
+{
+    decide(a, std::nullopt);
+    ASSERT_TRUE(newest().complete);
+    EXPECT_EQ(exit_error(stored()).code, ExitCode::ok);
+    EXPECT_THAT(notes, Not(Contains(HasSubstr("lost"))));
+}
+
+TEST_F(RunOfTwoBlocks, ThatAnotherSiteHasTrainedAgainAreLost)
+{
+    remove(Removal::silent);
+    Intents intents;
+    intents.admit = Admission{{{"C"}, 0x33}, 1'000'000};
+    auto const c = append({}, intents, noon).members.back().id;
+    decide(c, std::nullopt);
+    ASSERT_TRUE(newest().complete);
+    EXPECT_EQ(exit_error(stored()).code, ExitCode::unavailable);
+    EXPECT_THAT(all("removed"), ElementsAre(HasSubstr(R"("why":"silent","tokens":)" +
+                                                      std::to_string(two_blocks().value) + "}")));
+    EXPECT_EQ(all("lost").size(), 0U) << "the same loss";
 }
 
 }  // namespace
