@@ -57,6 +57,20 @@ TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
                 ElementsAre(TermChange{"params.round_time_ms", 3000, 4000}));
 }
 
+// Nobody could read it, and it would be void.
+TEST_P(AmendmentOf, ATooLongReasonIsRefused)
+{
+    request_.wanted.sites.push_back({"D"});
+    request_.reason = std::string(protocol::text_limit + 1, 'x');
+    auto const refused = prepare();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::usage);
+    EXPECT_THAT(refused.error().message(), HasSubstr("reason"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("1000 bytes"));
+    request_.reason.pop_back();
+    EXPECT_TRUE(prepare());
+}
+
 TEST_P(AmendmentOf, AnOlderRunFileKeepsWhatOthersHaveChanged)
 {
     auto const older = request_.wanted;

@@ -99,25 +99,25 @@ std::optional<Origin> origin_of(Draw& draw, RunSpec const& run)
 }
 
 // Some sites are slower than the others, and some need long to read their first model.
-std::vector<Pace> paces_of(Draw& draw, std::size_t sites)
+std::vector<Delays> delays_of(Draw& draw, std::size_t sites)
 {
     constexpr double factors[] = {1.05, 1.3, 2, 4, 10};
-    std::vector<Pace> paces(sites);
-    for (auto& pace : paces) {
-        pace.slowness = static_cast<double>(draw.pick(50, 150)) / 100;
-        if (draw.pick(0, 1) == 0) pace.slowness *= factors[draw.pick(0, 4)];
-        if (draw.pick(0, 3) == 0) pace.first_read = draw.pick(2, 10) * Seconds{3};
+    std::vector<Delays> delays(sites);
+    for (auto& delay : delays) {
+        delay.slowness = static_cast<double>(draw.pick(50, 150)) / 100;
+        if (draw.pick(0, 1) == 0) delay.slowness *= factors[draw.pick(0, 4)];
+        if (draw.pick(0, 3) == 0) delay.first_read = draw.pick(2, 10) * Seconds{3};
     }
-    return paces;
+    return delays;
 }
 
 // Time in which a commit decides work of the slowest member, or of one that reads its first model.
-Millis drop_after_of(std::vector<Pace> const& paces, Millis round_time)
+Millis drop_after_of(std::vector<Delays> const& delays, Millis round_time)
 {
     Millis longest{0};
-    for (auto const& pace : paces)
-        longest = std::max(longest, Millis{30'000} + pace.first_read +
-                                        Millis{static_cast<std::int64_t>(2'000 * pace.slowness)});
+    for (auto const& delay : delays)
+        longest = std::max(longest, Millis{30'000} + delay.first_read +
+                                        Millis{static_cast<std::int64_t>(2'000 * delay.slowness)});
     return longest + 2 * round_time;
 }
 
@@ -141,8 +141,8 @@ void make_uneven(Draw& draw, Plan& plan)
     plan.run.params.round_time *= draw.pick(2, 10);
     auto const few = static_cast<std::size_t>(draw.pick(2, 3));
     plan.run.sites.resize(std::min(few, plan.run.sites.size()));
-    plan.paces.resize(plan.run.sites.size());
-    plan.paces.back().slowness = static_cast<double>(draw.pick(4, 12));
+    plan.delays.resize(plan.run.sites.size());
+    plan.delays.back().slowness = static_cast<double>(draw.pick(4, 12));
 }
 
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
@@ -154,7 +154,8 @@ constexpr Seconds longest_wait{40 + 40 + 30};
 Millis longest_wait_in(Plan const& plan)
 {
     Millis wait = longest_wait + plan.run.params.drop_after;
-    for (auto const& pace : plan.paces) wait = std::max(wait, longest_wait + 10 * pace.first_read);
+    for (auto const& delay : plan.delays)
+        wait = std::max(wait, longest_wait + 10 * delay.first_read);
     return wait;
 }
 
@@ -240,10 +241,10 @@ Plan plan_of(std::uint64_t seed)
         if (draw.pick(0, 2) == 0) plan.run.limits = limits_of(draw, plan.run.sites.size());
         return plan;
     }
-    plan.paces = paces_of(draw, plan.run.sites.size());
+    plan.delays = delays_of(draw, plan.run.sites.size());
     if (kind > 0) make_gentle(draw, plan);
     if (kind > 1) make_uneven(draw, plan);
-    plan.run.params.drop_after = drop_after_of(plan.paces, plan.run.params.round_time);
+    plan.run.params.drop_after = drop_after_of(plan.delays, plan.run.params.round_time);
     plan.run.params.keep_models = draw.pick(40, 50);  // more than the rounds of the longest read
     return plan;
 }
@@ -251,9 +252,9 @@ Plan plan_of(std::uint64_t seed)
 void complete_run(Simulator& s, Plan const& plan)
 {
     if (plan.origin) s.store_fork(*plan.origin);
-    for (std::size_t i = 0; i < plan.paces.size(); ++i) {
-        s.set_slowness(i, plan.paces[i].slowness);
-        s.set_first_read(i, plan.paces[i].first_read);
+    for (std::size_t i = 0; i < plan.delays.size(); ++i) {
+        s.set_slowness(i, plan.delays[i].slowness);
+        s.set_first_read(i, plan.delays[i].first_read);
     }
     for (std::size_t i = 0; i < plan.run.sites.size(); ++i) s.start(i);
     s.run_until(plan.chaos_time, [&] { return s.complete(); });

@@ -10,7 +10,7 @@ inline constexpr std::int64_t fewest_sites = 2;
 inline constexpr std::int64_t most_sites = 8;
 
 /// How slow a site is.
-struct Pace {
+struct Delays {
     double slowness{1};   ///< as Simulator::set_slowness()
     Millis first_read{};  ///< as Simulator::set_first_read()
 };
@@ -31,7 +31,7 @@ struct Plan {
     /// invariants have been checked by then, so that some of the runs suffice.
     bool verifies{true};
     std::optional<Origin> origin{};  ///< empty: the run is no fork
-    std::vector<Pace> paces{};       ///< by site; empty: the simulator draws them
+    std::vector<Delays> delays{};    ///< by site; empty: the simulator draws them
 };
 
 /// Draws a set-up: sites, parameters of the protocol, and kinds of faults.

@@ -64,6 +64,8 @@ class SlowSite : public ScriptedSiteBesideB {
             return takes(publish, [=]() -> Input {
                 return Stored{delta->op, part("d0", delta->place.name)};
             });
+        if (auto const* restore = std::get_if<Restore>(&output))
+            return Restored{restore->op, {}, {}};
         if (auto const* merge = std::get_if<Merge>(&output))
             return takes(merging, [=]() -> Input {
                 return Merged{.op = merge->op, .weights = part("w0", merge->weights.name)};
