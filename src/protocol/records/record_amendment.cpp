@@ -11,6 +11,7 @@ namespace {
 json::Object of(std::vector<TermChange> const& changes)
 {
     std::vector<std::pair<std::string, json::Value>> members;
+    members.reserve(changes.size());
     for (auto const& change : changes)
         members.emplace_back(change.term, json::Array{change.from, change.to});
     return json::Object::of_distinct(std::move(members));

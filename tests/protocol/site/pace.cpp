@@ -79,7 +79,7 @@ class SlowSite : public ScriptedSiteBesideB {
     }
     // The answer after a read of `model`, which others may have deleted meanwhile.
     [[nodiscard]] std::function<Input()> read_model(ModelRef const& model, Op op,
-                                                    Input answer) const
+                                                    Input const& answer) const
     {
         return [=, this]() -> Input {
             bool const old = model.round.value + run.params.keep_models <= newest().round.value;
