@@ -8,7 +8,8 @@ set -euo pipefail
 patch=$1
 tree=$2
 torch=$(sed -n 's/^CURTAIL_TORCH_ROOT:PATH=//p' "$3/CMakeCache.txt")
-seeds=0-399 # a million steps
+seeds=$(sed -n 's/^Seeds: //p' "$patch")
+seeds=${seeds:-0-399} # a million steps
 
 if [ ! -e "$tree/clean" ]; then
     rm -rf "$tree"
