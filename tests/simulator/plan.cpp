@@ -147,8 +147,9 @@ void make_uneven(Draw& draw, Plan& plan)
 
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
 // whose holder has died, a member that misses merges, and a grown pause between tries. Then damaged
-// headers, which a starting process reads again for 30 s.
-constexpr Seconds longest_wait{40 + 40 + 30};
+// headers, which a starting process reads again for 30 s. Before that, it waits up to 60 s for a
+// commit that it has seen in a list, and that somebody has removed.
+constexpr Seconds longest_wait{40 + 40 + 30 + 60};
 
 // A silent member is removed later if others are slow. A site reads a damaged model several times.
 Millis longest_wait_in(Plan const& plan)

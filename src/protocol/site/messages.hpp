@@ -15,8 +15,8 @@
 // trainer is the part of the program that makes the optimizer steps.
 //
 // Each question gets exactly one answer with the same `op`, even if the program cannot do what the
-// question asks. The Site waits for at most one answer at any time. It may abandon a Get that has
-// no answer yet, and ignores the answer. Other inputs may arrive while a question is open.
+// question asks. The Site waits for at most one answer at any time. It may abandon a Get or Restore
+// that has no answer yet, and ignores the answer. Other inputs may arrive while a question is open.
 //
 //     question                    possible answers
 //     Get                         Got, Missing, Unknown

@@ -26,7 +26,9 @@ void Pace::decided(ContributionDecision const& own, Round at)
 {
     if (own.refused == Refusal::stale) {
         Round const base{at.value - own.staleness};
-        if (base > stale_base_) ++late_;
+        // Fast transfers are not to blame.
+        bool const slow = read() + publish() >= round_;
+        if (base > stale_base_ && slow) ++late_;
         stale_base_ = std::max(stale_base_, base);
     } else if (!own.refused && !own.ranges.empty()) {
         late_ = 0;

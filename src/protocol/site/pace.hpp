@@ -26,7 +26,7 @@ class Stopwatch {
 
 /// Whether the work of a process gets into the model, or always comes too late because its
 /// connection to the store is too slow. The process is *late* if
-/// - a commit refuses its work as stale;
+/// - a commit refuses its work as stale, after transfers that took as long as a round;
 /// - the store has deleted a model before the process could read it;
 /// - others remove its member as silent during a slow transfer.
 class Pace {
