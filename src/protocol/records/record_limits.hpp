@@ -7,9 +7,9 @@ namespace curtail::protocol {
 /// The greatest size of any stored record. Readers refuse a longer one.
 inline constexpr std::size_t record_bytes_limit = std::size_t{1024} * 1024;
 
-/// How long the lists of a run's records may become (docs/formats-store.md). The rules keep within
-/// these limits: a site cuts early, and a commit grants less. All sites of a run have the same
-/// limits. Only the simulator changes them.
+/// How long the lists of a run's records may become (docs/rounds.md, "Long lists"). The rules keep
+/// within these limits: a site cuts early, and a commit grants less. All sites of a run have the
+/// same limits. Only the simulator changes them.
 struct RecordLimits {
     std::size_t bytes{record_bytes_limit};  ///< longest header or commit
     std::size_t members{1000};              ///< most members in a commit

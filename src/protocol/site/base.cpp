@@ -176,7 +176,7 @@ void removed(Parts& p)
     if (p.removal == Removal::silent)
         p.pace.dropped(p.machine.now(), p.chain.run().params.drop_after);
     if (p.pace.is_too_slow()) return finish_too_slow(p);
-    p.removed = p.member;
+    p.former = p.member;
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

@@ -35,8 +35,8 @@ bool counts(Parts const& p, Ranges const& blocks, char const* what)
 // The step was running when its member lost its place, so removed_note() could not count it.
 void lose(Parts& p, Ranges const& blocks)
 {
-    if (p.removed)
-        p.machine.send(lost_note(*p.removed, blocks.count() * p.chain.run().params.block_tokens));
+    if (p.former)
+        p.machine.send(lost_note(*p.former, blocks.count() * p.chain.run().params.block_tokens));
 }
 
 void stepped(Parts& p, Stepped const& step)

@@ -91,8 +91,8 @@ struct Parts : Membership {
     /// Number of this process's last attempt (CommitWriter::attempt). The names of the models and
     /// probe objects that this process stores contain the number.
     std::int64_t attempt{0};
-    bool noted_differences{};  ///< this process has compared its configuration with the terms
-    std::optional<MemberId> removed;  ///< the last member of this process that a commit removed
+    bool noted_differences{};        ///< this process has compared its configuration with the terms
+    std::optional<MemberId> former;  ///< the last member of this process that a commit removed
     StoreClock store_clock;
     Watch watch;
     JournalHeads heads;  ///< as in the last Published

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "protocol/site/pace.hpp"
 #include "scripted_site.hpp"
 
 namespace curtail::protocol::test {
@@ -246,6 +247,23 @@ TEST_F(SlowSite, WhoseWorkHasGotInExitsIfItsStoreStaysSlow)
     slow = Seconds{13};
     slow_from = now + Seconds{30};
     EXPECT_THAT(exit_error(live(Seconds{900})).message(), HasSubstr("10 times in a row"));
+}
+
+// Work can be stale for other reasons, for example because `max_staleness` is 0.
+TEST(Pace, BlamesNoFastStoreForStaleWork)
+{
+    for (auto const& [read, too_slow] : {std::pair{Millis{200}, false}, {Millis{8'000}, true}}) {
+        site::Pace pace;
+        pace.take_round(Seconds{7});
+        for (std::int64_t round = 1; round <= 3; ++round) {
+            pace.begin_read({round}, MonoTime{});
+            pace.end_read(MonoTime{} + read);
+            ContributionDecision stale;
+            stale.refused = Refusal::stale;
+            pace.decided(stale, {round});
+        }
+        EXPECT_EQ(pace.is_too_slow(), too_slow) << read.count();
+    }
 }
 
 }  // namespace
