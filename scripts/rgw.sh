@@ -25,7 +25,7 @@ usage: rgw.sh up [--disk] [--while PID] FOLDER
                                  kill or start only the gateway; objects stay
 
 \`up\` adds the user \`owner\` and writes the address of the gateway, such as
-http://127.0.0.1:20000, to FOLDER/endpoint. The path of the folder must have at most 60 characters.
+http://127.0.0.1:12000, to FOLDER/endpoint. The path of the folder must have at most 60 characters.
 
 Environment:
   CURTAIL_RGW_DISK_GIB   size of the file with --disk; it is sparse [16]

@@ -8,11 +8,12 @@ port=
 
 listens() { (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 
-# Two ports in a row on which nobody listens.
+# Two ports in a row on which nobody listens. Scripts that start at the same time have different
+# process ids, so they choose different ports. Private clusters use ports from 23000 on.
 choose_port() {
-    local attempts=50
-    while ((attempts-- > 0)); do
-        port=$((20000 + 2 * (RANDOM % 6000)))
+    local attempt
+    for ((attempt = 0; attempt < 50; ++attempt)); do
+        port=$((12000 + 2 * (($$ + 97 * attempt) % 4000)))
         if ! listens $port && ! listens $((port + 1)); then return 0; fi
     done
     say "found no free port"

@@ -2,15 +2,17 @@
 # shellcheck shell=bash
 # One cluster's ports and slurm.conf.
 
-readonly FIRST_PORT=20000 LAST_PORT=32000
+readonly FIRST_PORT=23000 LAST_PORT=32000
 
-free_ports() { # COUNT: prints that many ports on which no process listens
+# COUNT: prints that many ports on which no process listens. Scripts that start at the same time
+# have different process ids, so they choose different ports.
+free_ports() {
     local -A used=()
     local port count=$1 tries
     while read -r port; do
         used[$((16#$port))]=1
     done < <(awk 'FNR > 1 {sub(/.*:/, "", $2); print $2}' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
-    port=$((FIRST_PORT + (RANDOM * 32768 + RANDOM) % (LAST_PORT - FIRST_PORT)))
+    port=$((FIRST_PORT + 16 * $$ % (LAST_PORT - FIRST_PORT)))
     for ((tries = 0; count > 0 && tries < LAST_PORT - FIRST_PORT; ++tries)); do
         port=$((port + 1 < LAST_PORT ? port + 1 : FIRST_PORT))
         [[ -n ${used[$port]:-} ]] && continue
