@@ -12,6 +12,8 @@
 #include "run/config/named_site.hpp"
 #include "run/config/run_spec.hpp"
 #include "run/config/trusted.hpp"
+#include "run/journal/local_file.hpp"
+#include "run/journal/lost_pieces.hpp"
 
 namespace curtail::programs::store_program {
 namespace {
@@ -21,6 +23,11 @@ using Outcome = operate::RepairedPart::Outcome;
 json::Array to_json(std::vector<CommitNumber> const& numbers)
 {
     return json::array_of(numbers, [](CommitNumber n) { return n.value; });
+}
+
+json::Array names_json(std::vector<std::string> const& names)
+{
+    return json::array_of(names, [](std::string const& name) { return name; });
 }
 
 void print(operate::ChainRepair const& chain, Console const& console)
@@ -34,8 +41,33 @@ void print(operate::ChainRepair const& chain, Console const& console)
     lines("foreign", chain.foreign);
 }
 
-void print(operate::ChainRepair const& chain, operate::RepairResult const& repaired,
-           config::Run const& run, Console const& console)
+// Pieces of a site's journal, by name.
+struct JournalRepair {
+    std::vector<std::string> copied;
+    std::vector<std::string> lost;
+};
+
+Result<JournalRepair> repair_journal(std::shared_ptr<store::ObjectStore> const& store,
+                                     config::Run const& run, SiteId const& site)
+{
+    JournalRepair repaired;
+    for (auto const stream : journal::all_streams) {
+        journal::StreamObjects const objects(store, {run.run, site, stream});
+        auto const done =
+            journal::restore_lost_pieces(objects, journal::local_file(run, site, stream));
+        if (!done) return tl::unexpected(done.error());
+        auto const add = [&](auto const& numbers, std::vector<std::string>& names) {
+            for (auto const number : numbers)
+                names.push_back(fmt::format("{}/{:08}.jsonl", objects.id().text(), number.value));
+        };
+        add(done->restored, repaired.copied);
+        add(done->lost, repaired.lost);
+    }
+    return repaired;
+}
+
+void print(operate::ChainRepair const& chain, JournalRepair const& journal,
+           operate::RepairResult const& repaired, config::Run const& run, Console const& console)
 {
     if (console.json) {
         json::Array parts;
@@ -47,9 +79,14 @@ void print(operate::ChainRepair const& chain, operate::RepairResult const& repai
                                                {"commit", repaired.commit.value},
                                                {"copied_commits", to_json(chain.restored)},
                                                {"removed", to_json(chain.foreign)},
+                                               {"copied_pieces", names_json(journal.copied)},
+                                               {"lost_pieces", names_json(journal.lost)},
                                                {"parts", std::move(parts)}});
     }
     print(chain, console);
+    for (auto const& name : journal.copied)
+        console.print(fmt::format("{:<10} {}\n", "copied", name));
+    for (auto const& name : journal.lost) console.print(fmt::format("{:<10} {}\n", "lost", name));
     for (auto const& part : repaired.parts)
         console.print(fmt::format("{:<10} {}\n", to_word(part.outcome), part.part.name));
 }
@@ -96,9 +133,10 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     if (!run) return tl::unexpected(run.error());
     auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    auto const store = store::open_store(run->store_for(**site));
-    if (!store) return tl::unexpected(store.error());
-    chain::RunObjects const objects(**store, run->run);
+    auto opened = store::open_store(run->store_for(**site));
+    if (!opened) return tl::unexpected(opened.error());
+    std::shared_ptr<store::ObjectStore> const store = std::move(*opened);
+    chain::RunObjects const objects(*store, run->run);
     auto const spec = objects.spec();
     if (!spec) return tl::unexpected(spec.error());
     Stages stages;
@@ -109,10 +147,12 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     auto const chain = operate::repair_chain(objects, copies);
     if (!chain) return tl::unexpected(chain.error());
     if (auto whole = finish_chain(objects, *chain, arguments, console); !whole) return whole;
+    auto const journal = repair_journal(store, *run, (*site)->site);
+    if (!journal) return tl::unexpected(journal.error());
     auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
     auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
-    print(*chain, *repaired, *run, console);
+    print(*chain, *journal, *repaired, *run, console);
     if (repaired->error) return tl::unexpected(*repaired->error);
     for (auto const& part : repaired->parts)
         if (part.outcome == Outcome::lost)
@@ -120,6 +160,12 @@ Result<void> repair(Arguments const& arguments, Console const& console)
                         "this site has no copy, and the merge cannot be computed once more",
                         "run this command at the other sites; without any copy, use "
                         "`curtail-store fork` to continue from an older commit");
+    if (!journal->lost.empty())
+        return fail(ExitCode::temporary, "cannot repair " + journal->lost.front(),
+                    "the site's log no longer has its lines, or the store has another piece of "
+                    "this number",
+                    "restore it from a copy of the store; without it, the bill of the run is "
+                    "incomplete");
     return {};
 }
 

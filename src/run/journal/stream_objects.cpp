@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal/stream_objects.hpp"
 
+#include "base/core/text.hpp"
+
 namespace curtail::journal {
 
 Result<std::optional<Time>> StreamObjects::stored_at(PieceNumber number,
@@ -52,6 +54,24 @@ Result<std::optional<StoredPiece>> StreamObjects::read(PieceNumber number,
         bool const is_damaged = stored && *stored && !(*stored)->piece;
         if (!is_damaged || i == tries || call.is_over()) return stored;
     }
+}
+
+Result<std::set<PieceNumber>> StreamObjects::listed(CallLimits const& call) const
+{
+    auto const first = piece_name(id_, {1});
+    if (!first) return tl::unexpected(first.error());
+    auto const folder = store::ObjectFolder::parse(first->folder());
+    if (!folder) return tl::unexpected(folder.error());
+    std::set<PieceNumber> numbers;
+    auto const add = [&](store::ListedObject const& object) {
+        auto const name = store::ObjectName::parse(object.name);
+        if (name && name->folder() == folder->text())
+            numbers.insert({leading_integer(name->file()).value_or(0)});
+        return true;
+    };
+    if (auto done = store_->list(*folder, "", add, call); !done)
+        return tl::unexpected(done.error());
+    return numbers;
 }
 
 Result<store::CreateOutcome> StreamObjects::create(PieceNumber number, std::string_view bytes,

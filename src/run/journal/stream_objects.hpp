@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <set>
 
 #include "run/journal/piece.hpp"
 #include "storage/store/object_store.hpp"
@@ -37,6 +38,8 @@ class StreamObjects {
     /// an empty optional if the piece does not exist.
     [[nodiscard]] Result<std::optional<StoredPiece>> read(PieceNumber number,
                                                           CallLimits const& call = {}) const;
+    /// Lists the numbers of the pieces. Like each listing, it is a hint.
+    [[nodiscard]] Result<std::set<PieceNumber>> listed(CallLimits const& call = {}) const;
     /// Creates a piece.
     [[nodiscard]] Result<store::CreateOutcome> create(PieceNumber number, std::string_view bytes,
                                                       CallLimits const& call = {}) const;

@@ -6,6 +6,7 @@
 #include "base/core/text.hpp"
 #include "run/journal/divergence.hpp"
 #include "run/journal/heads.hpp"
+#include "run/journal/lost_pieces.hpp"
 
 namespace curtail::journal {
 namespace {
@@ -58,6 +59,7 @@ Result<Pass> StreamWriter::publish_lines(LocalFile const& file, CallLimits const
 {
     constexpr int most_collisions = 4;
     Pass pass;
+    if (auto whole = restore_pieces(call); !whole) return tl::unexpected(whole.error());
     for (int collisions = 0; !call.is_over();) {
         if (auto found = find_start(file, call); !found) return tl::unexpected(found.error());
         auto const unread = file.read({start_.from, start_.from + content_limit});
@@ -91,15 +93,18 @@ Result<bool> StreamWriter::is_start_valid(LocalFile const& file) const
     return end_->good ? has_bytes_of(file, *end_->good) : true;
 }
 
-Result<PieceNumber> StreamWriter::newest(CallLimits const& call)
+// Otherwise the stream would go on after an older piece, and would lack lines for ever.
+Result<void> StreamWriter::restore_pieces(CallLimits const& call)
 {
-    auto const exists = [&](PieceNumber number) { return objects_.exists(number, call); };
-    if (known_.value > 0) {
-        auto const still = exists(known_);
-        if (!still) return tl::unexpected(still.error());
-        if (!*still) known_ = {};
-    }
-    return find_newest(exists, known_);
+    if (known_.value == 0) return {};
+    auto const exists = objects_.exists(known_, call);
+    if (!exists) return tl::unexpected(exists.error());
+    if (*exists) return {};
+    auto const done = restore_lost_pieces(objects_, file_, call);
+    if (!done) return tl::unexpected(done.error());
+    end_.reset();
+    known_ = done->restored.empty() ? PieceNumber{} : done->restored.back();
+    return {};
 }
 
 // Finds the end of the stream unless it is known, and the place in the file after which the stream
@@ -110,7 +115,8 @@ Result<void> StreamWriter::find_start(LocalFile const& file, CallLimits const& c
     if (!valid) return tl::unexpected(valid.error());
     if (*valid) return {};
     end_.reset();
-    auto const number = newest(call);
+    auto const exists = [&](PieceNumber piece) { return objects_.exists(piece, call); };
+    auto const number = find_newest(exists, known_);
     if (!number) return tl::unexpected(number.error());
     auto end = read_end_of(objects_, *number, call);
     if (!end) return tl::unexpected(end.error());
@@ -168,7 +174,10 @@ Result<bool> StreamWriter::create(std::string_view content, bool more, CallLimit
             return false;
         }
     }
-    end_ = StreamEnd{header.number, digest, Tip{header, digest}};
+    Tip const tip{header, digest};
+    // Without its header, nobody can make the piece again; that is no reason to stop.
+    (void)keep_header(file_, objects_.id(), tip);
+    end_ = StreamEnd{header.number, digest, tip};
     start_ = {header.range.to, false};
     known_ = header.number;
     return true;

@@ -47,10 +47,11 @@ class StreamWriter {
   private:
     [[nodiscard]] bool is_up_to_date(LocalFile const& file);
     [[nodiscard]] Result<Pass> publish_lines(LocalFile const& file, CallLimits const& call);
+    /// Creates the newest pieces again if the store has lost them.
+    [[nodiscard]] Result<void> restore_pieces(CallLimits const& call);
     [[nodiscard]] Result<void> find_start(LocalFile const& file, CallLimits const& call);
     /// Returns whether the file still goes on after the end of the stream that the last pass found.
     [[nodiscard]] Result<bool> is_start_valid(LocalFile const& file) const;
-    [[nodiscard]] Result<PieceNumber> newest(CallLimits const& call);
     [[nodiscard]] Result<Start> choose_start(LocalFile const& file, StreamEnd const& end,
                                              CallLimits const& call) const;
     /// Creates the next piece of `content`. Returns false if another piece has its number.

@@ -42,8 +42,9 @@ Result<JournalSummary> verify_journals(Reader const& reader, std::vector<SiteId>
             if (!content->problems.empty())
                 return fail(ExitCode::protocol, "the chain is sound, but the journal is not",
                             content->problems.front(),
-                            "restore it from a copy of the store; without it, the bill of the run "
-                            "is incomplete");
+                            "run `curtail-store repair` where the site's logs are, or restore it "
+                            "from a copy of the store; without it, the bill of the run is "
+                            "incomplete");
             summary.streams += content->pieces > 0 ? 1 : 0;
             summary.pieces += content->pieces;
             summary.bytes += std::ssize(content->text);
