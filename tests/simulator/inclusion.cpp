@@ -9,9 +9,9 @@ namespace curtail::protocol::simulator {
 namespace {
 
 // The trainer adopts a model whose merge decided earlier work, and one whose merge left this work
-// out. Then it cuts. The next merge may have begun before. A commit of a member that was lone may
-// come in between. So the fifth model has the work.
-constexpr std::size_t most_models = 4;
+// out. If that took long, it looks for a newer one. Then it cuts. The next merge may have begun
+// before. A commit of a member that was lone may come in between. So the sixth model has the work.
+constexpr std::size_t most_models = 5;
 
 SimProcess const* healthy(std::vector<std::shared_ptr<SimProcess>> const& living,
                           MemberId const& member)

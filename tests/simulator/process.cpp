@@ -138,6 +138,8 @@ bool SimProcess::may_cut(Status const& status) const
 
 void SimProcess::check_silence(Commit const& commit) const
 {
+    // A process creates lost commits again without deciding anything.
+    if (machine->status().state == ProtocolState::repair) return;
     auto const& tip = *machine->tip();
     auto const& params = tip.terms.params;
     bool const starts = tip.find(commit.by.member) == nullptr;

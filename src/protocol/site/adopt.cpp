@@ -41,15 +41,15 @@ void report_decisions(Parts& p, std::vector<double> const& norms)
     }
 }
 
-// Applies the tip's decisions on this member.
-void own_decisions(Parts& p)
+// Applies the tip's decisions on this member. `round` is that of the commit before.
+void own_decisions(Parts& p, Round round)
 {
     auto const& tip = *p.chain.tip();
     for (auto const& d : tip.decided) {
         if (d.member != *p.member) continue;
         p.contributions.remove_decided(d.seq);
         p.history.decided(d);
-        p.pace.decided(d, tip.round);
+        p.pace.decided(d, round);
     }
     if (tip.kind == Commit::Kind::merge) {
         bool const is_decided =
@@ -86,6 +86,16 @@ void resume(Parts& p)
     p.machine.go(p.schedule.back);
 }
 
+// Others may have merged several times during a step. A cut on the model that was new before the
+// step would come too late.
+void poll_after_long_step(Parts& p)
+{
+    auto const waited = p.machine.now() - p.machine.asked();
+    bool const is_long = waited > p.chain.run().params.poll_run && waited <= p.pace.step();
+    bool const cuts = p.training.paused();
+    if (is_long && (!cuts || p.training.looks_again())) p.schedule.poll = p.machine.now();
+}
+
 // Lists the contributions that the newest merge includes, and whose headers this process has not
 // read yet.
 void list_unread_decisions(Parts& p)
@@ -111,6 +121,7 @@ bool take_next(Parts& p, std::string const& bytes)
     auto const terms = p.chain.tip()->terms;
     auto const norms = p.chain.tip()->norms;
     auto const began = p.chain.round_began();
+    auto const round = p.chain.tip()->round;
     if (auto error = p.chain.advance(bytes)) {
         handle_invalid_record(p, foreign_commit(*error));
         return false;
@@ -133,7 +144,7 @@ bool take_next(Parts& p, std::string const& bytes)
     p.scan.forget_decided(*p.chain.tip());
     if (p.member) {
         report_decisions(p, norms);
-        own_decisions(p);
+        own_decisions(p, round);
     } else if (p.chain.tip()->complete) finish(p);
     return !p.machine.exited();
 }
@@ -210,6 +221,7 @@ void answered_adopt(Parts& p, Input const& input)
         p.machine.send(adopted_note(*p.chain.tip()));
     }
     resume(p);
+    if (p.machine.phase() == Phase::run) poll_after_long_step(p);
 }
 
 }  // namespace curtail::protocol::site

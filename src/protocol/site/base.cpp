@@ -98,8 +98,8 @@ bool load_failed(Parts& p, Input const& input, Phase back)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
     constexpr int tries = 3;  // a newer commit may become visible meanwhile
+    p.pace.attempt_failed(corrupt != nullptr);
     if (corrupt == nullptr) return false;
-    p.pace.read_failed();
     if (++p.failures.loads < tries) return false;
     begin_repair(p, *corrupt, back);
     return true;

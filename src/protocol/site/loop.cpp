@@ -44,6 +44,7 @@ void stepped(Parts& p, Stepped const& step)
     if (!counts(p, step.blocks, "trained")) return lose(p, step.blocks);
     p.training.step(step.blocks);
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
+    p.pace.take_step(step.seconds);
 }
 
 // Skipped blocks leave gaps. If a header could list no more gaps, the trainer may continue with

@@ -76,9 +76,9 @@ void invalid_successor(Parts& p, Error const& error)
     if (!ignored) return handle_invalid_record(p, foreign_commit(error));
     if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     p.failures.bad_reads = 0;
-    p.mending.foreign = p.mending.last.next();
+    p.mending.foreign += one(p.mending.last.next());
     p.known.list({}, true);
-    p.machine.send(foreign_commit_note(p.mending.foreign));
+    p.machine.send(foreign_commit_note(p.mending.last.next()));
     p.machine.go(p.mending.back);
 }
 
@@ -241,7 +241,8 @@ void answered_check_end(Parts& p, Input const& input)
     auto const* listed = std::get_if<Listed>(&input);
     if (listed == nullptr) return check_failed(p);
     auto const next = p.chain.tip()->number.next();
-    auto const numbers = listed->numbers - Ranges::between(0, p.mending.foreign.value + 1);
+    p.mending.foreign = p.mending.foreign & listed->numbers;  // somebody may have removed some
+    auto const numbers = listed->numbers - p.mending.foreign;
     p.known.list(numbers.empty() ? CommitNumber{} : CommitNumber{numbers.list().back().end - 1},
                  p.failures.misses >= old_after_misses);
     bool const lost = p.known.greatest() >= next && !listed->numbers.contains(one(next));

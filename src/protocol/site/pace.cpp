@@ -2,17 +2,24 @@
 #include "protocol/site/pace.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace curtail::protocol::site {
 
 void Pace::begin_read(Round model, MonoTime now)
 {
     bool const again = read_.runs();
-    if (!again) read_.start(now);
+    if (!again || std::exchange(retries_, false)) read_.start(now);
     if (again && model == reads_) return;
-    if (again && read_failed_) ++late_;
+    if (again && is_missing_) ++late_;
     reads_ = model;
-    read_failed_ = false;
+    is_missing_ = false;
+}
+
+void Pace::attempt_failed(bool missing)
+{
+    retries_ = true;
+    is_missing_ = is_missing_ || missing;
 }
 
 void Pace::begin_publish(Seq contribution, MonoTime now)
@@ -22,12 +29,12 @@ void Pace::begin_publish(Seq contribution, MonoTime now)
     publish_.start(now);
 }
 
-void Pace::decided(ContributionDecision const& own, Round at)
+void Pace::decided(ContributionDecision const& own, Round round)
 {
     if (own.refused == Refusal::stale) {
-        Round const base{at.value - own.staleness};
+        Round const base{round.value - own.staleness};
         // Fast transfers are not to blame.
-        bool const slow = read() + publish() >= round_;
+        bool const slow = read() + publish() >= round_ + step_;
         if (base > stale_base_ && slow) ++late_;
         stale_base_ = std::max(stale_base_, base);
     } else if (!own.refused && !own.ranges.empty()) {

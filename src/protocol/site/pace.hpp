@@ -26,15 +26,17 @@ class Stopwatch {
 
 /// Whether the work of a process gets into the model, or always comes too late because its
 /// connection to the store is too slow. The process is *late* if
-/// - a commit refuses its work as stale, after transfers that took as long as a round;
+/// - a commit refuses its work as stale, after transfers that took as long as a round, besides the
+/// step that ran meanwhile;
 /// - the store has deleted a model before the process could read it;
 /// - others remove its member as silent during a slow transfer.
 class Pace {
   public:
     /// Begins to read the model of a round, or tries again.
     void begin_read(Round model, MonoTime now);
-    /// Records that the store does not have the bytes of that model.
-    void read_failed() { read_failed_ = true; }
+    /// Records that an attempt to read that model has failed. Its time is not that of the
+    /// connection. `missing`: the store does not have the bytes.
+    void attempt_failed(bool missing);
     /// Begins to publish a contribution, or tries again.
     void begin_publish(Seq contribution, MonoTime now);
     void end_read(MonoTime now) { read_.stop(now); }
@@ -47,9 +49,13 @@ class Pace {
     /// Records that this process has read the newest commit.
     void has_newest() { reading_ = {}; }
 
-    /// Records the decision of a commit of round `at` on a contribution of this process. Stale
-    /// contributions on the same model count once.
-    void decided(ContributionDecision const& own, Round at);
+    /// Takes how long the trainer's last step took. A model is adopted between two steps.
+    void take_step(FractionalSeconds time) { step_ = time; }
+    [[nodiscard]] FractionalSeconds step() const { return step_; }
+    /// Records the decision of a commit on a contribution of this process. `round` is that of the
+    /// commit before, from which its staleness counts. Stale contributions on the same model count
+    /// once.
+    void decided(ContributionDecision const& own, Round round);
     /// Records that others have removed the member as silent, and ends its transfers. The process
     /// is late if one of them has taken more than `drop_after`.
     void dropped(MonoTime now, Millis drop_after);
@@ -69,10 +75,12 @@ class Pace {
   private:
     Stopwatch read_;
     Stopwatch publish_;
-    Round reads_;         ///< model of begin_read()
-    bool read_failed_{};  ///< since begin_read() with this model
-    Seq publishes_;       ///< contribution of begin_publish()
+    Round reads_;        ///< model of begin_read()
+    bool is_missing_{};  ///< in the store, as far as known: the bytes of that model
+    bool retries_{};     ///< the last attempt to read it has failed
+    Seq publishes_;      ///< contribution of begin_publish()
     Millis round_{0};
+    FractionalSeconds step_{0};
     Millis reading_{0};
     int late_{0};
     Round stale_base_;  ///< the greatest one of stale contributions

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <utility>
+
 #include "protocol/site/messages.hpp"
 
 namespace curtail::protocol::site {
@@ -32,10 +34,13 @@ class Training {
     /// Returns true if the last three steps since the last cut were all skipped.
     [[nodiscard]] bool keeps_skipping() const { return skips_in_a_row_ >= 3; }
     void cut(MonoTime now);
+    /// Records that others may have merged during a long step. Returns true once until the next
+    /// resume(): the member should look for a newer model before a cut.
+    bool looks_again() { return !std::exchange(has_looked_, true); }
 
     /// Records that the trainer makes no steps until the next resume().
     void pause() { paused_ = true; }
-    void resume() { paused_ = false; }
+    void resume() { paused_ = has_looked_ = false; }
     [[nodiscard]] bool paused() const { return paused_; }
 
     /// Records that a merge commit has decided no work of this member, and that none waits for a
@@ -69,6 +74,7 @@ class Training {
     std::int64_t most_steps_{0};  ///< greatest steps_since_ in this round
     bool missed_merge_{};         ///< miss_merge() was called since the last model
     bool owes_cut_{};             ///< see owes_cut()
+    bool has_looked_{};           ///< looks_again() was called since the last resume()
     Ranges since_;
     std::int64_t steps_since_{0};
     Ranges skipped_;

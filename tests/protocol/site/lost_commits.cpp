@@ -321,6 +321,47 @@ TEST_F(ChangedStore, AnotherCommitInPlaceOfTheTipEndsTheProcess)
     EXPECT_EQ(commits().size(), 14U);
 }
 
+class BesideAForeignObject : public ChangedStore {
+  protected:
+    BesideAForeignObject()
+    {
+        change = [this] { objects[commit_name({64})] = "{}"; };
+    }
+    std::optional<Input> work(Output const& output) override
+    {
+        auto const* note = std::get_if<Note>(&output);
+        bool const is_known = note != nullptr && note->type == "foreign-commit";
+        if (is_known && then) std::exchange(then, nullptr)();
+        return LostCommits::work(output);
+    }
+    std::function<void()> then;  ///< happens once the process knows of the foreign object
+};
+
+TEST_F(BesideAForeignObject, TheProcessSeesThatTheNextCommitIsLost)
+{
+    then = [this] {
+        admit(101);
+        admit(102);
+        lose(15, 15);
+    };
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr(commit_name({15})));
+    EXPECT_FALSE(objects.contains(commit_name({15}))) << "the number is that of another commit";
+}
+
+TEST_F(BesideAForeignObject, TheProcessSeesAnObjectOfTheSameNumberAfterItsRemoval)
+{
+    then = [this] {
+        objects.erase(commit_name({64}));
+        for (int i = 101; i < 160; ++i) admit(i);
+        lose(15, 62);
+    };
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_FALSE(objects.contains(commit_name({15})));
+}
+
 TEST_F(ChangedStore, WithoutCopiesTheProcessWaitsAndExits)
 {
     change = [this] { lose(10, 14); };

@@ -20,17 +20,17 @@ std::map<SiteId, Tokens> included(Simulator const& s)
     return tokens;
 }
 
-// A and B train until the run is complete; B is slow. Returns the tokens of each site in the model.
+// All sites train until the run is complete; B is slow. Returns the tokens of each site in the
+// model.
 std::map<SiteId, Tokens> tokens_beside(Delays const& slow, RunSpec const& run)
 {
     Chaos chaos;
     chaos.gentle = true;
     Simulator s(run, 1, chaos);
-    s.set_slowness(0, 1);
+    for (std::size_t i = 0; i < run.sites.size(); ++i) s.set_slowness(i, 1);
     s.set_slowness(1, slow.slowness);
     s.set_first_read(1, slow.first_read);
-    s.start(0);
-    s.start(1);
+    for (std::size_t i = 0; i < run.sites.size(); ++i) s.start(i);
     EXPECT_TRUE(s.run_until(Seconds{1'000}, [&] { return s.complete(); }));
     EXPECT_FALSE(s.notes().contains("removed"));
     EXPECT_FALSE(s.notes().contains("refused"));
@@ -51,6 +51,25 @@ TEST(SlowMembers, GetTheirWorkIntoTheModel)
                 static_cast<double>(tokens[{"B"}].value) / static_cast<double>(tokens[{"A"}].value);
             EXPECT_GT(share, 0.5 / factor);
         }
+}
+
+// One step of B takes up to eight rounds.
+TEST(SlowMembers, GetTheirWorkIntoTheModelIfAStepTakesRounds)
+{
+    for (std::int64_t const local_steps : {0, 5})
+        for (double const factor : {20.0, 60.0})
+            for (int const max_staleness : {1, 2}) {
+                SCOPED_TRACE(::testing::Message() << factor << " times slower, " << local_steps
+                                                  << ", staleness " << max_staleness);
+                auto run = small_run(2000, {{"A"}, {"B"}, {"C"}});
+                run.params.local_steps = local_steps;
+                run.params.max_staleness = max_staleness;
+                run.params.gather_time = Millis{500};
+                run.params.grant_quantum = 4;
+                run.params.drop_after = Seconds{200};
+                run.params.keep_models = 60;
+                EXPECT_GT(tokens_beside({factor, {}}, run)[{"B"}], Tokens{40});
+            }
 }
 
 TEST(SlowReaders, GetTheirWorkIntoTheModel)
