@@ -76,7 +76,8 @@ void SimProcess::check_against_trainer(Status const& status) const
 void SimProcess::check_removals(Create const& create, RecordDecoder const& decoder, Millis long_ago,
                                 Millis now) const
 {
-    // A process may also create a commit again that the store has lost.
+    // A process also creates commits again that the store has lost. That decides nothing.
+    if (machine->status().state == ProtocolState::repair) return;
     if (!machine->tip() || create.name != commit_name(machine->tip()->number.next())) return;
     auto const commit = decoder.commit(create.bytes, create.name);
     require(commit.has_value(), Invariant::commit, "a site sends an invalid commit");
@@ -138,8 +139,6 @@ bool SimProcess::may_cut(Status const& status) const
 
 void SimProcess::check_silence(Commit const& commit) const
 {
-    // A process creates lost commits again without deciding anything.
-    if (machine->status().state == ProtocolState::repair) return;
     auto const& tip = *machine->tip();
     auto const& params = tip.terms.params;
     bool const starts = tip.find(commit.by.member) == nullptr;

@@ -67,19 +67,32 @@ void read_copies(Parts& p, Digest const& newest)
     p.machine.go(Phase::mend_copy);
 }
 
+// A process that finds the newest commit for the first time starts beside no such object.
+bool may_pass(Parts const& p)
+{
+    return p.mending.back == Phase::join_check || p.mending.back == Phase::commit_check;
+}
+
+// Lists the commits again, to look for others beyond an object that is none.
+void pass_foreign(Parts& p, CommitNumber number)
+{
+    p.mending.passed += one(number);
+    p.known.list({}, true);
+    p.machine.go(p.mending.back == Phase::join_check ? Phase::join_list : Phase::commit_list);
+}
+
 // An object far beyond the newest commit need not be one: no member stops because of it before the
 // chain has got there. But no process starts beside it.
-void invalid_successor(Parts& p, Error const& error)
+void invalid_successor(Parts& p, Digest const& object, Error const& error)
 {
     bool const beyond = p.chain.tip() && p.mending.last > p.chain.tip()->number;
-    bool const ignored = beyond && p.mending.back != Phase::find_list;
-    if (!ignored) return handle_invalid_record(p, foreign_commit(error));
+    if (!beyond || !may_pass(p)) return handle_invalid_record(p, foreign_commit(error));
     if (!stays_invalid(p, error)) return p.machine.retry(p.machine.phase());
     p.failures.bad_reads = 0;
-    p.mending.foreign += one(p.mending.last.next());
-    p.known.list({}, true);
-    p.machine.send(foreign_commit_note(p.mending.last.next()));
-    p.machine.go(p.mending.back);
+    auto const number = p.mending.last.next();
+    p.mending.foreign[number] = object;
+    p.machine.send(foreign_commit_note(number));
+    pass_foreign(p, number);
 }
 
 // The highest of the lost commits that are left is in the store.
@@ -141,9 +154,13 @@ void answered_mend_successor(Parts& p, Input const& input)
     auto const* got = std::get_if<Got>(&input);
     auto const name = commit_name(p.mending.last.next());
     if (got == nullptr) return cannot_mend(p);
+    auto const object = sha256(got->bytes);
+    auto const known = p.mending.foreign.find(p.mending.last.next());
+    if (may_pass(p) && known != p.mending.foreign.end() && known->second == object)
+        return pass_foreign(p, known->first);
     auto const commit = p.config.decoder->commit(got->bytes, name);
-    if (!commit) return invalid_successor(p, commit.error());
-    if (commit->run != p.chain.run().run) return invalid_successor(p, other_run(name));
+    if (!commit) return invalid_successor(p, object, commit.error());
+    if (commit->run != p.chain.run().run) return invalid_successor(p, object, other_run(name));
     p.failures.bad_reads = 0;
     p.known.raise(commit->number, "this site has read");
     read_copies(p, commit->parent);
@@ -223,6 +240,7 @@ void answered_check_tip(Parts& p, Input const& input)
         if (sha256(got->bytes) != p.chain.tip_sha256())
             return handle_invalid_record(p, other_history(p.chain.tip()->number));
         p.failures.bad_reads = 0;
+        p.mending.passed = {};
         return p.machine.switch_to(joins ? Phase::join_list : Phase::commit_list);
     }
     if (std::holds_alternative<Unknown>(input)) return check_failed(p);
@@ -241,8 +259,7 @@ void answered_check_end(Parts& p, Input const& input)
     auto const* listed = std::get_if<Listed>(&input);
     if (listed == nullptr) return check_failed(p);
     auto const next = p.chain.tip()->number.next();
-    p.mending.foreign = p.mending.foreign & listed->numbers;  // somebody may have removed some
-    auto const numbers = listed->numbers - p.mending.foreign;
+    auto const numbers = listed->numbers - p.mending.passed;
     p.known.list(numbers.empty() ? CommitNumber{} : CommitNumber{numbers.list().back().end - 1},
                  p.failures.misses >= old_after_misses);
     bool const lost = p.known.greatest() >= next && !listed->numbers.contains(one(next));

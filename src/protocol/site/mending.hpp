@@ -13,7 +13,10 @@ struct Mending {
     Phase back{Phase::run};  ///< the phase that continues
     bool due{};              ///< in the state `run`: look for lost commits
     CommitNumber told;       ///< highest lost commit that a note has named; 0: none
-    Ranges foreign;          ///< numbers of objects after the tip that are no commits of the run
+    /// Objects after the tip that are no commits of the run. Somebody may remove one, and a commit
+    /// may get its number. So each attempt to commit reads them again.
+    std::map<CommitNumber, Digest> foreign;
+    Ranges passed;  ///< the numbers of those that this attempt has read
     /// The numbers of the highest lost commits without a gap between them.
     CommitNumber first, last;
     CommitNumber number;                         ///< of the commit whose copy to read next
