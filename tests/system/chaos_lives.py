@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos_account import LOST_WITH_THE_MEMBER, time_of
-from chaos_losses import check_exit_of_loser, check_stated, lost_at_end
+from chaos_losses import check_exit_of_loser, check_stated, lost_tokens
 from harness import Failure, expect
 
 GRACE_S = 15
@@ -208,7 +208,7 @@ class Checks:
             return
         expect(life.exit is not None, f"{where} logged no exit, and nothing had killed it")
         code = life.exit["code"]
-        may_lose = self.grace_was_too_short(life) or lost_at_end(life)  # see check_loss()
+        may_lose = self.grace_was_too_short(life) or lost_tokens(life)  # see check_loss()
         allowed = {0} | ({69} if may_lose else set())
         allowed |= {69, 74, 77} if self.found_no_store(life) else set()
         # After NaN in many steps in a row, a trainer says that its training has diverged.

@@ -3,7 +3,6 @@
 event must not state more."""
 from collections import Counter
 
-from chaos_account import time_of
 from harness import expect
 
 LOSSES = ("refused", "removed", "lost")  # the events that state lost tokens of their member
@@ -33,17 +32,11 @@ def awaits(record, member, seq, known):
     return entry is None or (entry["outcome"] != "included" and entry["commit"] > known)
 
 
-def before_its_end(life, member, steps):
-    """The steps without one that still ran when the job left the run as `member`."""
-    left = [event["time"] for event in life.of_type("left") if event["member"] == member]
-    return [step for step in steps if not left or time_of(step["time"]) <= time_of(left[0])]
-
-
 def must_state(life, member, steps, record):
     """The tokens that the job trained, and that it must have reported as lost. Of a killed job, it
     is the most that it may have reported."""
     own = [(key, entry) for key, entry in record.decided.items() if key[0] == member]
-    missing = sum(step["tokens"] for step in before_its_end(life, member, steps)) - \
+    missing = sum(step["tokens"] for step in steps) - \
         sum(entry["tokens"] for _, entry in own if entry["outcome"] == "included")
     known = last_commit(life, member)
     if known is None or "removed" in stated(life, member):
@@ -64,15 +57,13 @@ def check_stated(life, record):
                f"{where} states {dict(said)}, and {due} tokens are not in the model")
 
 
-def lost_at_end(life):
-    """The tokens that the last member of the job has lost other than by a refusal."""
-    joined = [event["member"] for event in life.of_type("joined")]
-    said = stated(life, joined[-1]) if joined else Counter()
-    return said["lost"] + said["removed"]
+def lost_tokens(life):
+    """The tokens that the events of the job say are lost."""
+    return sum(event["tokens"] for event in life.events if event["type"] in LOSSES)
 
 
 def check_exit_of_loser(life):
     """A job that ends with lost work must not exit with 0."""
-    tokens = lost_at_end(life)
+    tokens = lost_tokens(life)
     expect(not tokens or life.exit is None or life.exit["code"] != 0,
-           f"job {life.job} of {life.site} exited with 0, and its last member lost {tokens} tokens")
+           f"job {life.job} of {life.site} exited with 0, and it has lost {tokens} tokens")

@@ -36,7 +36,7 @@ void report_decisions(Parts& p, std::vector<double> const& norms)
     for (std::size_t i = 0; i < factors.size(); ++i) {
         auto const& d = tip.decided[i];
         if (d.member != *p.member) continue;
-        if (d.refused) p.machine.send(refused_note(d, tip.number));
+        if (d.refused) report_loss(p, refused_note(d, tip.number), d.tokens);
         if (factors[i] < 1) p.machine.send(clipped_note(d, tip.number, factors[i]));
     }
 }

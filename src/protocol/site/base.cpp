@@ -164,7 +164,7 @@ void removed(Parts& p)
     auto const lost = lost_tokens(p);
     p.training = {};
     p.contributions = {};
-    p.machine.send(removed_note(*p.member, p.chain.tip()->number, *p.removal, lost));
+    report_loss(p, removed_note(*p.member, p.chain.tip()->number, *p.removal, lost), lost);
     bool const is_replaced = replaced(p) || p.removal == Removal::succeeded;
     if (is_replaced && !(p.machine.stopping() && lost == Tokens{}))
         return finish(p, replaced_error(lost));

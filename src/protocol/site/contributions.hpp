@@ -20,6 +20,7 @@ struct OwnContribution {
     bool unusable{};    ///< the delta in the store is damaged, and this process cannot mend it
     bool damaged{};     ///< the header was not intact when this process read it last
     int restores{};     ///< how often this process has stored the header again
+    int proofs{};       ///< how often the delta could not be proved
 };
 
 /// This member's contributions. Keeps each contribution from its cut until a commit decides it.

@@ -32,16 +32,17 @@ bool counts(Parts const& p, Ranges const& blocks, char const* what)
     throw std::logic_error(std::string(what) + " blocks without an order: " + blocks.to_string());
 }
 
-// The step was running when its member lost its place, so removed_note() could not count it.
-void lose(Parts& p, Ranges const& blocks)
+// The step was running when its member lost its place, or when the process decided to exit. So
+// removed_note() could not count it.
+void lose(Parts& p, std::optional<MemberId> const& member, Ranges const& blocks)
 {
-    if (p.former)
-        p.machine.send(lost_note(*p.former, blocks.count() * p.chain.run().params.block_tokens));
+    auto const tokens = blocks.count() * p.chain.run().params.block_tokens;
+    if (member) report_loss(p, lost_note(*member, tokens), tokens);
 }
 
 void stepped(Parts& p, Stepped const& step)
 {
-    if (!counts(p, step.blocks, "trained")) return lose(p, step.blocks);
+    if (!counts(p, step.blocks, "trained")) return lose(p, p.former, step.blocks);
     p.training.step(step.blocks);
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
     p.pace.take_step(step.seconds);
@@ -278,7 +279,11 @@ void finish_and_report_loss(Parts& p)
 
 std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 {
-    if (p.machine.exited()) return {};
+    if (p.machine.exited()) {
+        if (auto const* step = std::get_if<Stepped>(&input))
+            lose(p, p.member ? p.member : p.former, step->blocks);
+        return p.machine.take_outputs();
+    }
     p.machine.begin(now);
     p.watch.input(p.machine.now(), p.chain.run().params.skew);
     std::visit(
@@ -306,13 +311,27 @@ Tokens lost_tokens(Parts const& p)
            (is_member ? p.contributions.unannounced_tokens() : p.contributions.tokens());
 }
 
+void report_loss(Parts& p, Note note, Tokens tokens)
+{
+    p.lost += tokens;
+    p.machine.send(std::move(note));
+}
+
 void finish(Parts& p, std::optional<Error> error)
 {
     if (p.member) {
+        // When the next process starts, nobody else may know of the newest commit.
+        if (p.removal != Removal::succeeded && !replaced(p)) write_status(p);
         if (auto const lost = lost_tokens(p); lost > Tokens{})
-            p.machine.send(lost_note(*p.member, lost));
+            report_loss(p, lost_note(*p.member, lost), lost);
         p.machine.send(left_note(*p.member, p.chain.tip()->number));
     }
+    if (!error && p.lost > Tokens{})
+        error = Error{ExitCode::unavailable, "this process has lost work",
+                      std::to_string(p.lost.value) +
+                          " tokens that it trained are not in the model; their blocks are trained "
+                          "again",
+                      "see the events `refused`, `removed` and `lost` for the reasons"};
     p.payloads.abandon(p.machine);
     p.machine.exit(std::move(error));
 }

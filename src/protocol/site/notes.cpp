@@ -93,6 +93,12 @@ constexpr Warning warnings[] = {
      }},
     {refused, [](json::Object const& d) { return loss_text(d, "refused work of this site"); }},
     {removed, [](json::Object const& d) { return loss_text(d, "removed this site's member"); }},
+    {lost,
+     [](json::Object const& d) {
+         return fmt::format(
+             "{} tokens that member {} trained are lost, and their blocks are trained again",
+             integer(d, "tokens"), d.text_at("member"));
+     }},
     {clipped,
      [](json::Object const& d) {
          return fmt::format(

@@ -52,6 +52,7 @@ bool proved(Parts& p, Input const& input)
     if (restored == nullptr) return false;
     if (!restored->stored.empty()) p.machine.send(repaired_note(restored->stored));
     own.unproven = !restored->damaged.empty();
+    own.unusable = own.unusable && own.unproven;
     return !own.unproven;
 }
 
@@ -79,7 +80,7 @@ void answered_run_delta(Parts& p, Input const& input)
 {
     if (!proved(p, input)) {
         auto& own = *p.contributions.next_unproven();
-        if (++own.restores >= tries_limit) own.unproven = false;
+        if (++own.proofs >= tries_limit) own.unproven = false;
         p.schedule.header = p.machine.now() + p.chain.run().params.poll_wait;
     }
     p.machine.switch_to(Phase::run);

@@ -109,7 +109,7 @@ constexpr PhaseRow rows[] = {
     {Phase::gather_own, ProtocolState::gather, "the store to return this site's own header",
      act_gather_own, answered_gather_own, stops},
     {Phase::gather_delta, ProtocolState::gather, "the store to return this site's own delta",
-     act_gather_delta, answered_gather_delta},
+     act_gather_delta, answered_gather_delta, stops},
     {Phase::merge, ProtocolState::merge, "the merge of the contributions", act_merge,
      answered_merge},
     {Phase::lone_store, ProtocolState::lone, "the store to take this site's weights",

@@ -36,8 +36,11 @@ void finish_and_report_loss(Parts& p);
 /// Returns the tokens of the work that is lost if this process ends now: no commit
 /// includes them, and no header in the store announces them to the next one.
 [[nodiscard]] Tokens lost_tokens(Parts const& p);
+/// Sends a note that says that tokens of this process are lost.
+void report_loss(Parts& p, Note note, Tokens tokens);
 /// Deletes this process's payloads that no commit can name, and exits with the error's code. Says
-/// how much work is lost.
+/// how much work is lost. Without an error, the code is that of lost work if this process has lost
+/// any.
 void finish(Parts& p, std::optional<Error> error = {});
 /// Returns the error of a read that gave no commit of this run, with what to do about it.
 [[nodiscard]] Error foreign_commit(Error error);

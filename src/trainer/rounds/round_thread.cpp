@@ -48,6 +48,10 @@ protocol::Site const& RoundThread::join()
 {
     if (thread_.joinable()) thread_.join();
     watchdog_.disarm();
+    // A step may have been running when the protocol decided to exit.
+    while (auto const event = events_.try_take())
+        if (auto const* step = std::get_if<protocol::Stepped>(event.get()))
+            for (auto const& output : site_.on(last_input_, *step)) executor_.carry_out(output);
     return site_;
 }
 

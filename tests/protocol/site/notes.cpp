@@ -66,6 +66,9 @@ TEST(Notes, LostWorkIsAWarning)
     EXPECT_EQ(text_of(removed_note(a, {9}, Removal::silent, {48})),
               R"(removed{"member":"A.00000011.2","commit":9,"why":"silent","tokens":48})");
     EXPECT_EQ(text_of(lost_note(a, {48})), R"(lost{"member":"A.00000011.2","tokens":48})");
+    EXPECT_EQ(warning_in(lost_note(a, {48})),
+              "48 tokens that member A.00000011.2 trained are lost, and their blocks are trained "
+              "again");
     for (auto const& note : {refused_note(decided, {9}),
                              removed_note(a, {9}, Removal::silent, {48}), lost_note(a, {48})})
         EXPECT_TRUE(is_loss(note)) << note.type;

@@ -23,7 +23,7 @@ class DamagedHeader : public ScriptedSite {
     std::optional<Input> work(Output const& output) override
     {
         if (auto const* overwrite = std::get_if<Overwrite>(&output)) {
-            ++overwrites;
+            overwrites += overwrite->name == name ? 1 : 0;
             if (takes_overwrites) objects[overwrite->name] = overwrite->bytes;
         }
         return std::nullopt;

@@ -42,6 +42,8 @@ class RemovedSite : public ScriptedSiteBesideB {
     {
         if (auto const* note = std::get_if<Note>(&output))
             notes.push_back(note->type + json::to_string(note->details));
+        if (auto const* overwrite = std::get_if<Overwrite>(&output))
+            if (overwrite->name == status_name({"A"})) last_status = overwrite->bytes;
         auto const* load = std::get_if<LoadModel>(&output);
         if (load != nullptr && loads) return Loaded{load->op};
         if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 1.0, 0};
@@ -49,6 +51,19 @@ class RemovedSite : public ScriptedSiteBesideB {
         if (train == nullptr || trains) return std::nullopt;
         trains = true;
         return Stepped{train->blocks.lowest(2), FractionalSeconds{0.1}};
+    }
+    std::vector<Output> leave()
+    {
+        (void)site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
+        auto outputs = serve(Tick{});
+        for (int i = 0; i < 50 && !site.exited(); ++i) {
+            auto const* delta =
+                outputs.empty() ? nullptr : std::get_if<StoreDelta>(&outputs.back());
+            outputs =
+                serve(delta == nullptr ? Input{Tick{}}
+                                       : Input{Stored{delta->op, part("d0", delta->place.name)}});
+        }
+        return outputs;
     }
     // The notes of a type.
     [[nodiscard]] std::vector<std::string> all(std::string const& type) const
@@ -91,6 +106,7 @@ class RemovedSite : public ScriptedSiteBesideB {
     bool trains{false};
     bool loads{true};
     std::vector<std::string> notes;
+    std::string last_status;
 };
 
 TEST_F(RemovedSite, SaysWhatIsLostAndJoinsAgain)
@@ -152,6 +168,47 @@ TEST_F(RemovedSite, SaysWhatACommitRefuses)
     (void)stored();
     EXPECT_THAT(all("refused"), ElementsAre(HasSubstr(R"("why":"norm","tokens":)" +
                                                       std::to_string(two_blocks().value) + "}")));
+}
+
+// Other commits and memberships may follow before the process exits.
+TEST_F(RemovedSite, ExitsWith69AlsoAfterItHasJoinedAgain)
+{
+    remove(Removal::silent);
+    (void)stored();
+    EXPECT_NE(site.status().member, a);
+    auto const error = exit_error(leave());
+    EXPECT_EQ(error.code, ExitCode::unavailable);
+    EXPECT_THAT(
+        error.message(),
+        HasSubstr("this process has lost work: " + std::to_string(two_blocks().value) + " tokens"));
+}
+
+TEST_F(RemovedSite, ExitsWith69AfterARefusal)
+{
+    decide(a, Refusal::norm);
+    (void)stored();
+    EXPECT_EQ(exit_error(leave()).code, ExitCode::unavailable);
+}
+
+TEST_F(RemovedSite, SaysThatTheStepIsLostThatRanWhenTheProcessDecidedToExit)
+{
+    auto const blocks = newest().find(a)->held;
+    remove(Removal::succeeded);
+    (void)stored();
+    ASSERT_TRUE(site.exited());
+    (void)serve(Stepped{blocks.lowest(1), FractionalSeconds{0.1}});
+    EXPECT_THAT(all("lost"), ElementsAre(R"(lost{"member":")" + a.value + R"(","tokens":)" +
+                                         std::to_string(run.params.block_tokens.value) + "}"));
+}
+
+// Nobody else may know of this commit when the next process starts.
+TEST_F(RemovedSite, TellsTheNewestCommitInItsStatusWhenItLeaves)
+{
+    (void)stored();
+    (void)leave();
+    auto const status = decode_status(last_status, status_name({"A"}));
+    ASSERT_TRUE(status) << status.error().message();
+    EXPECT_EQ(status->tip, newest().number);
 }
 
 // The run ends with these two blocks, and another process writes its last commit.
