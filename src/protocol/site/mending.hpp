@@ -14,6 +14,7 @@ struct Mending {
     bool due{};              ///< in the state `run`: look for lost commits
     CommitNumber told;       ///< highest lost commit that a note has named; 0: none
     CommitNumber foreign;    ///< an object of this number is no commit of the run; 0: none
+    Ranges missing;          ///< all lost commits, as far as known
     /// The numbers of the highest lost commits without a gap between them.
     CommitNumber first, last;
     CommitNumber number;                         ///< of the commit whose copy to read next
