@@ -270,10 +270,10 @@ Result<ChainPlan> look(chain::RunObjects const& objects, chain::RecordCache& cop
 
 }  // namespace
 
-Result<ChainPlan> plan_chain_repair(chain::RunObjects const& objects, chain::RecordCache& copies)
+Result<ChainPlan> plan_chain_repair(chain::RunObjects const& objects, chain::RecordCache& copies,
+                                    Millis pause)
 {
     constexpr int most_looks = 10;
-    constexpr Millis pause{100};
     auto plan = look(objects, copies);
     for (int looks = 1; plan && looks < most_looks; ++looks) {
         ChainPlan const nothing{.sound = plan->sound};

@@ -11,7 +11,7 @@ namespace curtail::operate {
 struct ForkOptions {
     /// Commit to continue from. Empty: the newest one of a sound chain.
     std::optional<CommitNumber> number{};
-    bool reset_momentum{false};            ///< begin without the momentum of the outer optimizer
+    bool reset_momentum{false};  ///< begin without the momentum of the outer optimizer
     /// Digest of the data's manifest.json, if the caller knows it. It must be that of the source.
     std::optional<Digest> manifest{};
 };

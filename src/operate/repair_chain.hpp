@@ -23,8 +23,8 @@ struct ChainPlan {
 };
 
 /// Compares all commits in the store with each other, with the site's copies, and with the statuses
-/// of the sites. Changes nothing. Looks again until two looks agree, because sites may train and
-/// repair meanwhile.
+/// of the sites. Changes nothing. If something is wrong, looks again after `pause` until two looks
+/// agree, because sites may train and repair meanwhile.
 ///
 /// Only what is proven counts as foreign: a commit of another run, or an object that no copy and no
 /// status knows of, while the copies reach to the end of the chain. Anything else may be a commit
@@ -33,7 +33,8 @@ struct ChainPlan {
 /// Fails with `no_input` if the store has no such run, and with `protocol` if run.json is missing
 /// or damaged. Returns errors of the store unchanged.
 [[nodiscard]] Result<ChainPlan> plan_chain_repair(chain::RunObjects const& objects,
-                                                  chain::RecordCache& copies);
+                                                  chain::RecordCache& copies,
+                                                  Millis pause = Millis{200});
 
 /// Carries out a plan without refusal: creates lost and damaged commits again, the newest first,
 /// and then removes foreign objects. Fails with `temporary` if an object has changed since the

@@ -25,7 +25,8 @@ std::vector<std::string> names_of(protocol::Ranges const& numbers)
 {
     std::vector<std::string> names;
     constexpr std::int64_t most = 1'000;  // the status of a site may name any number
-    for (auto const& range : numbers.lowest(most).list())
+    auto const lowest = numbers.lowest(most);
+    for (auto const& range : lowest.list())
         for (auto n = range.begin; n < range.end; ++n) names.push_back(protocol::commit_name({n}));
     return names;
 }
