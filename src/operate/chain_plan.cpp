@@ -50,16 +50,17 @@ class Planner {
 
     ChainPlan plan()
     {
-        plan_.sound = stored_.sound;
         auto const end = linked_end();
         auto const known = std::max(end, in_copies_);
+        for (auto const& [number, object] : stored_.objects)
+            if (object.is_commit() && number <= known) plan_.newest = number;
         auto const greatest = beyond(known);
         // A status may name any number, so nothing goes through all of them.
         plan_.lost += Ranges::between(known.value + 1, std::max(greatest, in_statuses_).value + 1) -
                       plan_.damaged - plan_.foreign - isolated_;
         for (auto number = known; number.value > 0 && !plan_.refusal; --number.value) at(number);
         if (!plan_.refusal) end_gap(run_sha256_);
-        if (plan_.refusal) plan_ = {.sound = plan_.sound, .refusal = plan_.refusal};
+        if (plan_.refusal) plan_ = {.newest = plan_.newest, .refusal = plan_.refusal};
         return std::move(plan_);
     }
 
@@ -276,7 +277,7 @@ Result<ChainPlan> plan_chain_repair(chain::RunObjects const& objects, chain::Rec
     constexpr int most_looks = 10;
     auto plan = look(objects, copies);
     for (int looks = 1; plan && looks < most_looks; ++looks) {
-        ChainPlan const nothing{.sound = plan->sound};
+        ChainPlan const nothing{.newest = plan->newest};
         if (*plan == nothing) break;
         std::this_thread::sleep_for(pause);
         auto again = look(objects, copies);

@@ -14,10 +14,10 @@ struct ChainPlan {
     protocol::Ranges lost{};      ///< missing commits without a copy
     protocol::Ranges damaged{};   ///< damaged commits without a copy; they stay
     protocol::Ranges foreign{};   ///< objects after the chain that are no commits of this run
-    CommitNumber sound{};         ///< the store has a sound chain up to this commit
+    CommitNumber newest{};        ///< newest undamaged commit in the store; a fork may name it
     std::map<CommitNumber, Digest> seen{};  ///< digests of the replaced and foreign objects
     /// Why nobody may repair this chain here: the store has another history than the copies, or a
-    /// record of another format. Then nothing else in the plan counts but `sound`.
+    /// record of another format. Then nothing else in the plan counts but `newest`.
     std::optional<Error> refusal{};
     friend bool operator==(ChainPlan const&, ChainPlan const&) = default;
 };
@@ -34,7 +34,7 @@ struct ChainPlan {
 /// or damaged. Returns errors of the store unchanged.
 [[nodiscard]] Result<ChainPlan> plan_chain_repair(chain::RunObjects const& objects,
                                                   chain::RecordCache& copies,
-                                                  Millis pause = Millis{200});
+                                                  Millis pause = Millis{100});
 
 /// Carries out a plan without refusal: creates lost and damaged commits again, the newest first,
 /// and then removes foreign objects. Fails with `temporary` if an object has changed since the

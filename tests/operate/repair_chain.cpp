@@ -110,7 +110,7 @@ class RepairOfChain : public curtail::test::EachStore {
         EXPECT_EQ(std::ssize(*chain), last_);
         for (std::int64_t n = 1; n <= last_; ++n)
             EXPECT_EQ(objects().record(protocol::commit_name({n})).value().value(), bytes(n));
-        EXPECT_EQ(plan(), (ChainPlan{.sound = {last_}}));
+        EXPECT_EQ(plan(), (ChainPlan{.newest = {last_}}));
     }
 
     curtail::test::TemporaryFolder folder_;
@@ -195,7 +195,7 @@ TEST_P(RepairOfChain, SaysWhichCommitsHaveNoCopy)
     auto const made = plan(other_copies_);
     EXPECT_TRUE(made.restored.empty());
     EXPECT_EQ(made.lost, Ranges::between(3, 5) + one(6));
-    EXPECT_EQ(made.sound, CommitNumber{2});
+    EXPECT_EQ(made.newest, CommitNumber{last_});
 }
 
 TEST_P(RepairOfChain, RestoresThePartThatLaterCommitsProve)

@@ -143,34 +143,32 @@ Result<void> ask(operate::ChainPlan const& plan, Arguments const& arguments)
     return {};
 }
 
-std::string fork_remedy(CommitNumber sound)
-{
-    if (sound.value == 0) return "`curtail-store fork --commit`, with the number of a sound commit";
-    return fmt::format("`curtail-store fork --commit {}`, or with a later commit", sound.value);
-}
-
 // Fails if the plan leaves commits lost or damaged.
 Result<void> check_complete(operate::ChainPlan const& plan)
 {
     auto const& left = plan.lost.empty() ? plan.damaged : plan.lost;
     if (left.empty()) return {};
     bool const many = left.count() > 1;
+    auto const number = plan.newest.value;
     return fail(ExitCode::temporary, "cannot repair the chain",
                 protocol::commit_names(left) + (many ? " are " : " is ") +
                     (plan.lost.empty() ? "damaged" : "missing") +
                     ", and this site has no copy that certainly belongs there",
-                "run this command at the other sites; without any copy, start a new run with " +
-                    fork_remedy(plan.sound));
+                "run this command at the other sites; without any copy, " +
+                    (number == 0 ? std::string("restore the store from a backup")
+                                 : fmt::format("start a new run with `curtail-store fork --commit "
+                                               "{}`",
+                                               number)));
 }
 
 // The chain as `verify` checks it.
-Result<void> check_sound(chain::RunObjects const& objects, CommitNumber sound)
+Result<void> check_sound(chain::RunObjects const& objects)
 {
     auto const chain = chain::read_chain(objects, chain::Check::rules);
     if (chain) return {};
     auto error = chain.error();
     if (error.code == ExitCode::protocol)
-        error.remedy = "stop all sites, and start a new run with " + fork_remedy(sound);
+        error.remedy = "stop all sites, and start a new run with `curtail-store fork`";
     return tl::unexpected(std::move(error));
 }
 
@@ -185,7 +183,7 @@ Result<void> repair_chain(chain::RunObjects const& objects, operate::ChainPlan c
         if (auto repaired = operate::repair_chain(objects, plan); !repaired) return repaired;
         done = true;
         if (auto complete = check_complete(plan); !complete) return complete;
-        return check_sound(objects, plan.sound);
+        return check_sound(objects);
     }();
     if (!whole && !console.json) print(plan, done, console);
     return whole;
