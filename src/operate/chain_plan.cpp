@@ -126,16 +126,21 @@ class Planner {
     void at(CommitNumber number)
     {
         auto const* object = stored_.find(number);
-        bool const commit = object != nullptr && object->is_commit();
-        if (commit && (!expected_ || object->sha256 == *expected_)) {
-            if (!contradicts_copies(number, *object)) return accept(*object);
-            if (expected_ || is_linked(number, *object)) return refuse(other_history(number));
-        } else if (commit && is_other_history(number, *object)) {
-            return refuse(other_history(anchored_ ? number.next() : number));
-        } else if (object != nullptr && object->form == Form::other_format && !anchored_) {
-            return refuse(object->error);
-        }
+        if (object == nullptr) return take_copy(number, object);
+        bool const named = object->is_commit() && (!expected_ || object->sha256 == *expected_);
+        if (named && !contradicts_copies(number, *object)) return accept(*object);
+        if (auto error = refusal_at(number, *object, named)) return refuse(std::move(*error));
         take_copy(number, object);
+    }
+
+    // `named`: the commit above the object does not contradict it.
+    std::optional<Error> refusal_at(CommitNumber number, StoredObject const& object, bool named)
+    {
+        if (object.form == Form::other_format && !anchored_) return object.error;
+        if (!object.is_commit()) return std::nullopt;
+        if (named && (expected_ || is_linked(number, object))) return other_history(number);
+        if (named || !is_other_history(number, object)) return std::nullopt;
+        return other_history(anchored_ ? number.next() : number);
     }
 
     void accept(StoredObject const& object)

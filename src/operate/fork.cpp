@@ -83,7 +83,10 @@ Result<Source> read_source(chain::RunObjects const& from, ForkOptions const& opt
         return Source{std::move(checked->run),
                       std::move(checked->chain[static_cast<std::size_t>(number.value) - 1])};
     }
-    if (!protocol::is_bad_record(checked.error().code)) return tl::unexpected(checked.error());
+    // `permission`: a symbolic link is in the place of a commit.
+    auto const code = checked.error().code;
+    if (!protocol::is_bad_record(code) && code != ExitCode::permission)
+        return tl::unexpected(checked.error());
     auto run = chain::read_run(from.source());
     if (!run) return tl::unexpected(run.error());
     if (!options.number)

@@ -322,6 +322,24 @@ TEST_P(ForkBetween, StoresOfEachType)
     ASSERT_TRUE(verified) << verified.error().message();
 }
 
+TEST(ForkOfFolder, LinksInPlaceOfACommitDoNotStopIt)
+{
+    curtail::test::TemporaryFolder folder;
+    auto const store = store::open_store(store::Address::of_folder(folder.path())).value();
+    chain::test::SmallRun run(*store);
+    run.make();
+    auto const path = folder.path() / "runs/small/commits/00000005.json";
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink("00000004.json", path);
+    auto wanted = run.spec();
+    wanted.run = forked_run;
+    wanted.epochs = 2;
+    auto const unnamed = fork_run({*store, {"small"}}, *store, wanted);
+    ASSERT_FALSE(unnamed);
+    EXPECT_THAT(unnamed.error().remedy, HasSubstr("--commit 8"));
+    ASSERT_TRUE(fork_run({*store, {"small"}}, *store, wanted, {CommitNumber{8}}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, ForkBetween, curtail::test::every_store,
                          curtail::test::name_of_store);
 

@@ -130,15 +130,17 @@ bool agrees(std::string const& question, Arguments const& arguments)
 // Fails if the user does not agree with the removal of one of the objects.
 Result<void> ask(operate::ChainPlan const& plan, Arguments const& arguments)
 {
-    char const* const foreign = " is no commit of this run";
+    char const* const foreign = " is no commit of this run, as far as this site knows";
     char const* const damaged = " is damaged, and this site has a good copy";
     for (bool const replaces : {true, false})
         for (auto const& name : names_of(replaces ? plan.replaced : plan.foreign)) {
             std::string const why = name + (replaces ? damaged : foreign);
             char const* const act = replaces ? "Replace it?" : "Remove it from the store?";
             if (!agrees(why + ". " + act, arguments))
-                return fail(ExitCode::protocol, "cannot repair the chain", why,
-                            "look at it with `curtail-store show`; `--remove-foreign` removes it");
+                return fail(
+                    ExitCode::protocol, "cannot repair the chain", why,
+                    "look at it with `curtail-store show`, and repair at the other sites first; "
+                    "`--remove-foreign` removes it");
         }
     return {};
 }
@@ -173,9 +175,13 @@ Result<void> check_sound(chain::RunObjects const& objects)
 }
 
 // Repairs the chain as far as the copies and the user allow. Fails if it is not sound then.
-Result<void> repair_chain(chain::RunObjects const& objects, operate::ChainPlan const& plan,
-                          Arguments const& arguments, Console const& console)
+Result<operate::ChainPlan> repair_chain(chain::RunObjects const& objects,
+                                        chain::RecordCache& copies, Arguments const& arguments,
+                                        Console const& console)
 {
+    auto const planned = operate::plan_chain_repair(objects, copies);
+    if (!planned) return planned;
+    auto const& plan = *planned;
     bool done = false;
     auto const whole = [&]() -> Result<void> {
         if (plan.refusal) return tl::unexpected(*plan.refusal);
@@ -186,7 +192,7 @@ Result<void> repair_chain(chain::RunObjects const& objects, operate::ChainPlan c
         return check_sound(objects);
     }();
     if (!whole && !console.json) print(plan, done, console);
-    return whole;
+    return whole.and_then([&] { return planned; });
 }
 
 Result<void> repair(Arguments const& arguments, Console const& console)
@@ -204,9 +210,8 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
                               run->store_for(**site), run->run);
-    auto const chain = operate::plan_chain_repair(objects, copies);
+    auto const chain = repair_chain(objects, copies, arguments, console);
     if (!chain) return tl::unexpected(chain.error());
-    if (auto whole = repair_chain(objects, *chain, arguments, console); !whole) return whole;
     auto const journal = repair_journal(store, *run, (*site)->site);
     if (!journal) return tl::unexpected(journal.error());
     auto const spec = objects.spec();

@@ -275,9 +275,9 @@ void answered_find_seen(Parts& p, Input const& input)
                      commit_name(seen.number) +
                          " in the store is not the commit that this site has read before: the run "
                          "began again, or the store was restored from an older copy",
-                     "if other sites have gone on from the older copy, stop all sites and start a "
-                     "new run with `curtail-store fork`; if the run began again, give it another "
-                     "name"});
+                     "if the run began again, give it another name; otherwise run `curtail-store "
+                     "repair` at this site, and if it exits with 76, stop all sites, and start a "
+                     "new run with `curtail-store fork`"});
     p.failures.bad_reads = 0;
     p.known.compared = true;
     p.machine.go(Phase::find_sent);

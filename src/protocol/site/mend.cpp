@@ -31,11 +31,13 @@ void cannot_mend(Parts& p)
 
 Error other_history(CommitNumber number)
 {
-    return {ExitCode::protocol, "cannot continue the run's chain",
-            commit_name(number) +
-                " in the store is not the commit that this site has read: the store was restored "
-                "from an older copy and other sites went on, or somebody replaced the object",
-            "stop all sites, and start a new run with `curtail-store fork`"};
+    return {
+        ExitCode::protocol, "cannot continue the run's chain",
+        commit_name(number) +
+            " in the store is not the commit that this site has read: the store was restored "
+            "from an older copy and other sites went on, or somebody replaced the object",
+        "run `curtail-store repair` at this site; if it exits with 76, stop all sites, and start "
+        "a new run with `curtail-store fork`"};
 }
 
 Error other_run(std::string const& name)
