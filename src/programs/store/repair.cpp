@@ -195,6 +195,25 @@ Result<operate::ChainPlan> repair_chain(chain::RunObjects const& objects,
     return whole.and_then([&] { return planned; });
 }
 
+// Fails if a payload or a piece of the journal is still lost.
+Result<void> check_parts(operate::RepairResult const& repaired, JournalRepair const& journal)
+{
+    if (repaired.error) return tl::unexpected(*repaired.error);
+    for (auto const& part : repaired.parts)
+        if (part.outcome == Outcome::lost)
+            return fail(ExitCode::temporary, "cannot repair " + part.part.name,
+                        "this site has no copy, and the merge cannot be computed once more",
+                        "run this command at the other sites; without any copy, use "
+                        "`curtail-store fork` to continue from an older commit");
+    if (!journal.lost.empty())
+        return fail(ExitCode::temporary, "cannot repair " + journal.lost.front(),
+                    "the site's log no longer has its lines, or the store has another piece of "
+                    "this number",
+                    "restore it from a copy of the store; without it, the bill of the run is "
+                    "incomplete");
+    return {};
+}
+
 Result<void> repair(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));
@@ -220,20 +239,7 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
     print(*chain, *journal, *repaired, *run, console);
-    if (repaired->error) return tl::unexpected(*repaired->error);
-    for (auto const& part : repaired->parts)
-        if (part.outcome == Outcome::lost)
-            return fail(ExitCode::temporary, "cannot repair " + part.part.name,
-                        "this site has no copy, and the merge cannot be computed once more",
-                        "run this command at the other sites; without any copy, use "
-                        "`curtail-store fork` to continue from an older commit");
-    if (!journal->lost.empty())
-        return fail(ExitCode::temporary, "cannot repair " + journal->lost.front(),
-                    "the site's log no longer has its lines, or the store has another piece of "
-                    "this number",
-                    "restore it from a copy of the store; without it, the bill of the run is "
-                    "incomplete");
-    return {};
+    return check_parts(*repaired, *journal);
 }
 
 }  // namespace
