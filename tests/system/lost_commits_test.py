@@ -170,7 +170,7 @@ def check_without_copies(run, path, lose, whole, fork_number):
     expect(run.records() == whole, "the commits differ")
 
 
-@case(seconds=6)
+@case(seconds=9)
 def every_state_has_a_way_out():
     with ThreeSites() as run:
         run.jobs.pop("B").send_signal(signal.SIGUSR1)
