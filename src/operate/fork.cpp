@@ -6,6 +6,8 @@
 #include "operate/copy_list.hpp"
 #include "operate/destination.hpp"
 #include "operate/store_time.hpp"
+#include "operate/stored_commits.hpp"
+#include "protocol/chain/newest.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/rules/fork.hpp"
 
@@ -18,19 +20,82 @@ std::string what_of(chain::RunObjects const& from) { return "cannot fork run " +
 
 std::string text_of(CommitNumber number) { return fmt::format("commit {}", number.value); }
 
-Result<chain::LinkedCommit> choose(chain::RunObjects const& from, CheckedRun const& source,
-                                   ForkOptions const& options)
+// What a fork needs of its source.
+struct Source {
+    protocol::RunSpec run;
+    chain::LinkedCommit origin;
+    std::optional<Error> fault{};  // of the chain
+};
+
+tl::unexpected<Error> no_such_commit(chain::RunObjects const& from, CommitNumber newest,
+                                     CommitNumber number)
 {
-    auto const newest = source.chain.back().commit.number;
-    auto const number = options.number.value_or(newest);
-    if (number.value < 1 || number > newest)
-        return fail(
-            ExitCode::no_input, what_of(from),
-            fmt::format("it has commits 1 to {}, and no commit {}", newest.value, number.value),
-            "pass the number of one of them with --commit");
-    auto origin = source.chain[static_cast<std::size_t>(number.value) - 1];
-    if (options.reset_momentum) origin.commit.outer.reset();
-    return origin;
+    return fail(ExitCode::no_input, what_of(from),
+                fmt::format("it has commits 1 to {}, and no commit {}", newest.value, number.value),
+                "pass the number of one of them with --commit");
+}
+
+// The error of a fork from a chain that is not sound. It says which commits are left.
+Result<Error> with_numbers(chain::RunObjects const& from, chain::StoredRun const& run, Error fault)
+{
+    auto const stored = read_stored_commits(from, run);
+    if (!stored) return tl::unexpected(stored.error());
+    CommitNumber newest;
+    for (auto const& [number, object] : stored->objects)
+        if (object.is_commit()) newest = number;
+    auto const sound = stored->sound;
+    fault = fault.with_context(what_of(from));
+    fault.remedy = "repair the source with `curtail-store repair`";
+    if (sound.value > 0)
+        fault.remedy +=
+            fmt::format(", or add --commit {}, the last one of the sound chain", sound.value);
+    if (newest > sound)
+        fault.remedy +=
+            fmt::format(", or --commit {}, the newest one that is undamaged", newest.value);
+    return fault;
+}
+
+// Reads the commit `number` alone: the chain of the source has a fault.
+Result<chain::LinkedCommit> read_alone(chain::RunObjects const& from, CommitNumber number,
+                                       Error const& fault)
+{
+    auto stored = chain::read_commit(from, number);
+    if (stored && *stored && (*stored)->commit.run == from.run())
+        return chain::LinkedCommit{std::move((*stored)->commit), sha256((*stored)->bytes)};
+    if (!stored && !protocol::is_bad_record(stored.error().code))
+        return tl::unexpected(stored.error());
+    if (stored && !*stored)
+        return fail(ExitCode::no_input, what_of(from),
+                    fmt::format("it has no commit {}; {}", number.value, fault.why),
+                    "pass the number of another commit with --commit");
+    return fail(ExitCode::protocol, what_of(from),
+                stored ? text_of(number) + " belongs to another run" : stored.error().message(),
+                "pass the number of another commit with --commit");
+}
+
+Result<Source> read_source(chain::RunObjects const& from, ForkOptions const& options)
+{
+    auto checked = read_checked(from, "fork");
+    if (checked) {
+        auto const newest = checked->chain.back().commit.number;
+        auto const number = options.number.value_or(newest);
+        if (number.value < 1 || number > newest) return no_such_commit(from, newest, number);
+        return Source{std::move(checked->run),
+                      std::move(checked->chain[static_cast<std::size_t>(number.value) - 1])};
+    }
+    // `permission`: a symbolic link is in the place of a commit.
+    auto const code = checked.error().code;
+    if (!protocol::is_bad_record(code) && code != ExitCode::permission)
+        return tl::unexpected(checked.error());
+    auto run = chain::read_run(from.source());
+    if (!run) return tl::unexpected(run.error());
+    if (!options.number)
+        return with_numbers(from, *run, checked.error())
+            .and_then(
+                [](Error error) -> Result<Source> { return tl::unexpected(std::move(error)); });
+    auto origin = read_alone(from, *options.number, checked.error());
+    if (!origin) return tl::unexpected(origin.error());
+    return Source{std::move(run->run), std::move(*origin), checked.error()};
 }
 
 tl::unexpected<Error> unfit(chain::RunObjects const& from, std::string why, std::string remedy)
@@ -219,13 +284,13 @@ Result<ForkSummary> fork_run(chain::RunObjects const& from, store::ObjectStore& 
                              protocol::RunSpec wanted, ForkOptions const& options,
                              std::function<void(CopyProgress const&)> const& progress)
 {
-    auto const source = read_checked(from, "fork");
+    auto source = read_source(from, options);
     if (!source) return tl::unexpected(source.error());
-    auto const origin = choose(from, *source, options);
-    if (!origin) return tl::unexpected(origin.error());
-    auto const spec = spec_of_fork(from, source->run, std::move(wanted), *origin, options);
+    auto& origin = source->origin;
+    if (options.reset_momentum) origin.commit.outer.reset();
+    auto const spec = spec_of_fork(from, source->run, std::move(wanted), origin, options);
     if (!spec) return tl::unexpected(spec.error());
-    Forker forker(from, to, *spec, origin->commit);
+    Forker forker(from, to, *spec, origin.commit);
     auto const missing = forker.begin();
     if (!missing) return tl::unexpected(missing.error());
     if (*missing) {
@@ -234,6 +299,7 @@ Result<ForkSummary> fork_run(chain::RunObjects const& from, store::ObjectStore& 
     }
     auto summary = forker.summary();
     summary.existed = !*missing;
+    summary.fault = source->fault;
     return summary;
 }
 

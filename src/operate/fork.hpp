@@ -9,8 +9,9 @@
 namespace curtail::operate {
 
 struct ForkOptions {
-    std::optional<CommitNumber> number{};  ///< commit to continue from; empty: the newest
-    bool reset_momentum{false};            ///< begin without the momentum of the outer optimizer
+    /// Commit to continue from. Empty: the newest one of a sound chain.
+    std::optional<CommitNumber> number{};
+    bool reset_momentum{false};  ///< begin without the momentum of the outer optimizer
     /// Digest of the data's manifest.json, if the caller knows it. It must be that of the source.
     std::optional<Digest> manifest{};
 };
@@ -23,12 +24,17 @@ struct ForkSummary {
     std::int64_t written{};  ///< objects that this call has written
     Bytes bytes;             ///< that this call has written
     std::int64_t found{};    ///< objects that an interrupted call had written, and that are right
+    /// What is wrong with the chain of the source. It concerns other objects than the fork uses.
+    std::optional<Error> fault{};
 };
 
 /// Starts the run `wanted` in the store `to`. It continues from a commit of the run `from`, which
 /// may be complete and may be in the same store. The shape of the model and `block_tokens` must be
 /// those of the source. The data and the parts of the model are taken from the source; all other
 /// settings are those of `wanted`.
+///
+/// With ForkOptions::number, the source may lack other commits or have them damaged: the fork needs
+/// only run.json, this commit, its weights and its momentum. Without it, the chain must be sound.
 ///
 /// Copies the weights and momentum of the commit and compares their digests. Then writes commit 1,
 /// and run.json last. Without run.json, no program takes what is in `to` for a run. So an

@@ -1,29 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <vector>
+#include <map>
 
-#include "protocol/chain/run_objects.hpp"
+#include "operate/stored_commits.hpp"
+#include "protocol/records/ranges.hpp"
 
 namespace curtail::operate {
 
-/// What a repair of the chain has found and done.
-struct ChainRepair {
-    std::vector<CommitNumber> restored;  ///< lost commits that it has created again
-    std::vector<CommitNumber> lost;      ///< those that it could not, because a copy is missing
-    /// Objects at the end of the chain or beyond it that have the name of a commit and are no
-    /// commits of this run.
-    std::vector<CommitNumber> foreign;
+/// What is wrong with a chain, and what a repair will do about it. No number is in two of the sets.
+struct ChainPlan {
+    std::map<CommitNumber, std::string> restored{};  ///< lost or damaged commits with a copy
+    protocol::Ranges replaced{};  ///< those of `restored` whose damaged object is in the way
+    protocol::Ranges lost{};      ///< missing commits without a copy
+    protocol::Ranges damaged{};   ///< damaged commits without a copy; they stay
+    protocol::Ranges foreign{};   ///< objects after the chain that are no commits of this run
+    CommitNumber newest{};        ///< newest undamaged commit in the store; a fork may name it
+    std::map<CommitNumber, Digest> seen{};  ///< digests of the replaced and foreign objects
+    /// Why nobody may repair this chain here: the store has another history than the copies, or a
+    /// record of another format. Then nothing else in the plan counts but `newest`.
+    std::optional<Error> refusal{};
+    friend bool operator==(ChainPlan const&, ChainPlan const&) = default;
 };
 
-/// Creates lost commits of a run again from the site's copies of commits, the newest first. Creates
-/// nothing unless the copies are linked with the commits in the store, so sites may train
-/// meanwhile. Fails with `protocol` if the store has another history than the copies. Returns
-/// errors of the store unchanged.
-[[nodiscard]] Result<ChainRepair> repair_chain(chain::RunObjects const& objects,
-                                               chain::RecordCache& copies);
+/// Compares all commits in the store with each other, with the site's copies, and with the statuses
+/// of the sites. Changes nothing. If something is wrong, looks again after `pause` until two looks
+/// agree, because sites may train and repair meanwhile.
+///
+/// Only what is proven counts as foreign: a commit of another run, or an object that no copy and no
+/// status knows of, while the copies reach to the end of the chain. Anything else may be a commit
+/// that another site has made, and is lost or damaged.
+///
+/// Fails with `no_input` if the store has no such run, and with `protocol` if run.json is missing
+/// or damaged. Returns errors of the store unchanged.
+[[nodiscard]] Result<ChainPlan> plan_chain_repair(chain::RunObjects const& objects,
+                                                  chain::RecordCache& copies,
+                                                  Millis pause = Millis{100});
 
-/// Removes an object that repair_chain() has called foreign. Looks at it once more before that:
-/// fails with `temporary` if it has changed meanwhile.
-[[nodiscard]] Result<void> remove_foreign(chain::RunObjects const& objects, CommitNumber number);
+/// Carries out a plan without refusal: creates lost and damaged commits again, the newest first,
+/// and then removes foreign objects. Fails with `temporary` if an object has changed since the
+/// plan, and with `protocol` if another commit has taken the number of a lost one.
+[[nodiscard]] Result<void> repair_chain(chain::RunObjects const& objects, ChainPlan const& plan);
 
 }  // namespace curtail::operate

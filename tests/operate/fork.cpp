@@ -166,6 +166,65 @@ TEST_F(Fork, FromADamagedSourceIsRefused)
     }
 }
 
+// Every state of the chain in which an error message names a fork.
+TEST_F(Fork, OfANamedCommitNeedsNoOtherCommit)
+{
+    auto const put = [&](std::int64_t number, std::string const& bytes) {
+        auto const name = object(run.spec().run, protocol::commit_name({number}));
+        if (bytes.empty()) return from.remove(name).has_value();
+        return from.put(name, std::string_view(bytes)).has_value();
+    };
+    auto other = run.tip();
+    other.number = run.tip().number.next();
+    auto const tip = run.tip().number.value;
+    for (auto const& [number, bytes] : std::vector<std::pair<std::int64_t, std::string>>{
+             {5, ""},
+             {1, ""},
+             {tip - 1, ""},
+             {5, "{}"},
+             {5, R"({"format":99})"},
+             {tip + 1, "{}"},
+             {tip + 16, "{}"},
+             {tip + 1, protocol::encode(other).bytes}}) {
+        SCOPED_TRACE(std::to_string(number) + bytes.substr(0, 40));
+        auto const good = number <= tip ? source().record(protocol::commit_name({number})) : "";
+        ASSERT_TRUE(put(number, bytes));
+        store::MemoryStore fresh;
+        auto const unnamed = fork_run(source(), fresh, wanted());
+        ASSERT_FALSE(unnamed);
+        EXPECT_EQ(unnamed.error().code,
+                  number <= tip && bytes.size() > 2 ? ExitCode::data : ExitCode::protocol);
+        EXPECT_THAT(unnamed.error().message(), HasSubstr("--commit"));
+        EXPECT_TRUE(fresh.names().empty());
+        auto const named = fork_run(source(), fresh, wanted(), {CommitNumber{tip}});
+        ASSERT_TRUE(named) << named.error().message();
+        EXPECT_TRUE(named->fault);
+        EXPECT_EQ(named->first.model, run.tip().model);
+        EXPECT_TRUE(chain::verify_run({fresh, forked_run}));
+        ASSERT_TRUE(put(number, good.value().value_or("")));
+    }
+    ASSERT_TRUE(put(tip, ""));
+    EXPECT_FALSE(fork_run(source(), to, wanted()).value().fault) << "the newest commit is lost";
+}
+
+TEST_F(Fork, OfANamedCommitThatIsBadIsRefused)
+{
+    auto const name = object(run.spec().run, protocol::commit_name({5}));
+    auto of_another = run.tip();
+    of_another.number = {5};
+    of_another.run = {"another"};
+    for (auto const& bytes : {std::string("{}"), protocol::encode(of_another).bytes}) {
+        ASSERT_TRUE(from.put(name, std::string_view(bytes)));
+        auto const made = fork_run(source(), to, wanted(), {CommitNumber{5}});
+        ASSERT_FALSE(made);
+        EXPECT_EQ(made.error().code, ExitCode::protocol);
+    }
+    ASSERT_TRUE(from.remove(name));
+    auto const missing = fork_run(source(), to, wanted(), {CommitNumber{5}});
+    EXPECT_EQ(missing.error().code, ExitCode::no_input);
+    expect_untouched();
+}
+
 TEST_F(Fork, MustKeepModelDataAndBlocks)
 {
     auto shape = wanted();
@@ -261,6 +320,24 @@ TEST_P(ForkBetween, StoresOfEachType)
     EXPECT_TRUE(fork_run({*from, run.spec().run}, *to, wanted)->existed);
     auto const verified = chain::verify_run({*to, forked_run});
     ASSERT_TRUE(verified) << verified.error().message();
+}
+
+TEST(ForkOfFolder, LinksInPlaceOfACommitDoNotStopIt)
+{
+    curtail::test::TemporaryFolder folder;
+    auto const store = store::open_store(store::Address::of_folder(folder.path())).value();
+    chain::test::SmallRun run(*store);
+    run.make();
+    auto const path = folder.path() / "runs/small/commits/00000005.json";
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink("00000004.json", path);
+    auto wanted = run.spec();
+    wanted.run = forked_run;
+    wanted.epochs = 2;
+    auto const unnamed = fork_run({*store, {"small"}}, *store, wanted);
+    ASSERT_FALSE(unnamed);
+    EXPECT_THAT(unnamed.error().remedy, HasSubstr("--commit 8"));
+    ASSERT_TRUE(fork_run({*store, {"small"}}, *store, wanted, {CommitNumber{8}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ForkBetween, curtail::test::every_store,

@@ -343,7 +343,7 @@ class SmallRun:
     def commits(self):
         """The records of the chain in the store, in order."""
         folder = self.store / "commits"
-        return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+        return [json.loads(path.read_text()) for path in sorted(folder.glob("?" * 8 + ".json"))]
 
     def pieces(self, site, stream):
         """The pieces of one stream of a site's journal, in order."""

@@ -58,6 +58,7 @@ def lost_commits_come_back():
     """Two holes where the search for the newest commit looks."""
     with ThreeSites() as run:
         before = run.records()
+        (run.store / "commits/123456789.json").write_text("{}")  # no commit can have this name
         run.path(1).unlink()
         run.path(4).unlink()
         run.wait_for_work_of_c()
@@ -113,6 +114,88 @@ def foreign_object_ends_the_run_at_its_number_only():
         run.wait_for_commit(number + 2)
         run.stop()
         expect(run.expect_whole(before).returncode == 0, "must verify")
+
+
+def halve(path):
+    path.write_bytes(path.read_bytes()[:path.stat().st_size // 2])
+
+
+def make_link(path):
+    path.unlink()
+    path.symlink_to("00000002.json")
+
+
+def make_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+
+
+def remove(path):
+    path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+
+
+def store_program(run, command, *options, code=0):
+    return execute(program("curtail-store"), command, run.run_file, *options, code=code)
+
+
+def check_damage(run, path, damage, whole):
+    """Site A has a copy, so its repair makes the chain whole, after asking."""
+    damage(path)
+    refused = store_program(run, "verify", code=None)
+    expect(refused.returncode in (76, 77), f"verify: {refused.returncode} {refused.stderr}")
+    asked = store_program(run, "repair", "--site", "A", code=76)
+    expect(f"damaged    commits/{path.name}" in asked.stdout, asked.stdout)
+    expect("--remove-foreign" in asked.stderr, asked.stderr)
+    store_program(run, "repair", "--site", "A", "--remove-foreign")
+    expect(run.records() == whole, "the commits differ")
+
+
+def check_without_copies(run, path, lose, whole, fork_number):
+    """Only site B has a copy. Before its repair, a fork is the way out that the message names."""
+    lose(path)
+    before = {name: data for name, data in whole.items() if name != path.name}
+    left = store_program(run, "repair", "--site", "A", "--remove-foreign", code=75)
+    number = max(int(name[:8]) for name in before)
+    expect(f"`curtail-store fork --commit {number}`" in left.stderr, left.stderr)
+    name = f"fork{fork_number}"
+    run.write(f"{name}.json", {**run.config, "run": name, "folder": f"out-{name}"})
+    unnamed = store_program(run, "fork", run.folder / f"{name}.json", code=76)
+    expect(f"--commit {number}" in unnamed.stderr, unnamed.stderr)
+    forked = store_program(run, "fork", run.folder / f"{name}.json", "--commit", number)
+    expect("its source is not" in forked.stderr, forked.stderr)
+    execute(program("curtail-store"), "verify", run.folder / f"{name}.json")
+    store_program(run, "repair", "--site", "B", "--remove-foreign")
+    expect(run.records() == whole, "the commits differ")
+
+
+@case(seconds=9)
+def every_state_has_a_way_out():
+    with ThreeSites() as run:
+        run.jobs.pop("B").send_signal(signal.SIGUSR1)
+        time_of_b = run.newest()
+        run.wait_for_commit(time_of_b + 4)
+        run.stop()
+        whole, tip = run.records(), run.newest()
+        for damage in (make_link, make_folder):
+            check_damage(run, run.path(5), damage, whole)
+        check_damage(run, run.path(tip), halve, whole)
+        run.path(tip + 1).write_text("{}")
+        refused = run.train("C", code=76).stderr
+        expect("curtail-store repair" in refused, refused)
+        store_program(run, "repair", "--site", "A", "--remove-foreign")
+        run.path(tip + 1).write_text('{"format":99}')
+        store_program(run, "repair", "--site", "A", "--remove-foreign", code=65)
+        run.path(tip + 1).unlink()
+        for number in (tip - 1, tip):
+            run.path(number).unlink()
+        store_program(run, "repair", "--site", "A")
+        expect(run.records() == whole, "the commits differ")
+        shutil.rmtree(run.out / "sites/A/kept")
+        for i, lose in enumerate((remove, lambda path: path.write_text("{}"))):
+            check_without_copies(run, run.path(5), lose, whole, i)
+        store_program(run, "verify")
 
 
 if __name__ == "__main__":

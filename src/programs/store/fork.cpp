@@ -59,6 +59,9 @@ Result<void> fork(Arguments const& arguments, Console const& console)
                                                    now.done, now.total);
                           });
     if (!forked) return tl::unexpected(forked.error());
+    if (forked->fault)
+        console.log.warning("the fork is whole, but its source is not: " +
+                            forked->fault->message());
     if (auto const warning = config::zero_rate_warning(*run, run->training.budget))
         console.log.warning(*warning);
     print(*run, *forked, console);
@@ -69,18 +72,20 @@ Result<void> fork(Arguments const& arguments, Console const& console)
 
 Command fork_command()
 {
-    return {"fork",
-            "Start a run from the model of another run's commit, or resume that",
-            with_access_options(
-                {integer_option("commit", "NUMBER", "Commit to continue from. Default: the newest",
-                                {1, 99'999'999}),
-                 flag_option("reset-momentum", "Begin without the momentum of the outer optimizer"),
-                 cache_option()}),
-            {{"FROM", "Source: run file or address, as STORE of the other commands"},
-             {"RUN_FILE", "The run file of the new run", true}},
-            fork,
-            true,
-            "curtail-store fork file:///shared/store inputs/mine2/run.json --run mine --commit 12"};
+    return {
+        "fork",
+        "Start a run from the model of another run's commit, or resume that",
+        with_access_options(
+            {integer_option("commit", "NUMBER",
+                            "Commit to continue from. Default: the newest, if the chain is sound",
+                            {1, 99'999'999}),
+             flag_option("reset-momentum", "Begin without the momentum of the outer optimizer"),
+             cache_option()}),
+        {{"FROM", "Source: run file or address, as STORE of the other commands"},
+         {"RUN_FILE", "The run file of the new run", true}},
+        fork,
+        true,
+        "curtail-store fork file:///shared/store inputs/mine2/run.json --run mine --commit 12"};
 }
 
 }  // namespace curtail::programs::store_program

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "operate/repair_chain.hpp"
+#include "protocol/chain/chain.hpp"
 #include "protocol/records/names.hpp"
 #include "run/config/named_site.hpp"
 #include "run/config/run_spec.hpp"
@@ -20,9 +21,30 @@ namespace {
 
 using Outcome = operate::RepairedPart::Outcome;
 
-json::Array to_json(std::vector<CommitNumber> const& numbers)
+std::vector<std::string> names_of(protocol::Ranges const& numbers)
 {
-    return json::array_of(numbers, [](CommitNumber n) { return n.value; });
+    std::vector<std::string> names;
+    constexpr std::int64_t most = 1'000;  // the status of a site may name any number
+    auto const lowest = numbers.lowest(most);
+    for (auto const& range : lowest.list())
+        for (auto n = range.begin; n < range.end; ++n) names.push_back(protocol::commit_name({n}));
+    return names;
+}
+
+json::Array numbers_json(protocol::Ranges const& numbers)
+{
+    json::Array list;
+    for (auto const& range : numbers.list())
+        for (auto n = range.begin; n < range.end; ++n) list.emplace_back(n);
+    return list;
+}
+
+protocol::Ranges restored_in(operate::ChainPlan const& plan)
+{
+    protocol::Ranges numbers;
+    for (auto const& [number, bytes] : plan.restored)
+        numbers += protocol::Ranges::between(number.value, number.value + 1);
+    return numbers;
 }
 
 json::Array names_json(std::vector<std::string> const& names)
@@ -30,15 +52,18 @@ json::Array names_json(std::vector<std::string> const& names)
     return json::array_of(names, [](std::string const& name) { return name; });
 }
 
-void print(operate::ChainRepair const& chain, Console const& console)
+// `done`: the plan was carried out.
+void print(operate::ChainPlan const& plan, bool done, Console const& console)
 {
-    auto const lines = [&](char const* word, std::vector<CommitNumber> const& numbers) {
-        for (auto const number : numbers)
-            console.print(fmt::format("{:<10} {}\n", word, protocol::commit_name(number)));
+    auto const lines = [&](char const* word, protocol::Ranges const& numbers) {
+        for (auto const& name : names_of(numbers))
+            console.print(fmt::format("{:<10} {}\n", word, name));
     };
-    lines("copied", chain.restored);
-    lines("lost", chain.lost);
-    lines("foreign", chain.foreign);
+    auto const restored = restored_in(plan);
+    lines(done ? "copied" : "lost", done ? restored : restored - plan.replaced);
+    lines("damaged", done ? plan.damaged : plan.damaged + plan.replaced);
+    lines("lost", plan.lost);
+    lines(done ? "removed" : "foreign", plan.foreign);
 }
 
 // Pieces of a site's journal, by name.
@@ -66,7 +91,7 @@ Result<JournalRepair> repair_journal(std::shared_ptr<store::ObjectStore> const& 
     return repaired;
 }
 
-void print(operate::ChainRepair const& chain, JournalRepair const& journal,
+void print(operate::ChainPlan const& chain, JournalRepair const& journal,
            operate::RepairResult const& repaired, config::Run const& run, Console const& console)
 {
     if (console.json) {
@@ -77,13 +102,13 @@ void print(operate::ChainRepair const& chain, JournalRepair const& journal,
                                          {"outcome", std::string(to_word(part.outcome))}});
         return console.print_json(json::Object{{"run", run.run.value},
                                                {"commit", repaired.commit.value},
-                                               {"copied_commits", to_json(chain.restored)},
-                                               {"removed", to_json(chain.foreign)},
+                                               {"copied_commits", numbers_json(restored_in(chain))},
+                                               {"removed", numbers_json(chain.foreign)},
                                                {"copied_pieces", names_json(journal.copied)},
                                                {"lost_pieces", names_json(journal.lost)},
                                                {"parts", std::move(parts)}});
     }
-    print(chain, console);
+    print(chain, true, console);
     for (auto const& name : journal.copied)
         console.print(fmt::format("{:<10} {}\n", "copied", name));
     for (auto const& name : journal.lost) console.print(fmt::format("{:<10} {}\n", "lost", name));
@@ -92,39 +117,101 @@ void print(operate::ChainRepair const& chain, JournalRepair const& journal,
 }
 
 // Asks on a terminal. Elsewhere, only the option agrees.
-bool agrees(CommitNumber number, Arguments const& arguments)
+bool agrees(std::string const& question, Arguments const& arguments)
 {
     if (arguments.flag("remove-foreign")) return true;
     if (::isatty(STDIN_FILENO) == 0) return false;
-    std::cerr << protocol::commit_name(number)
-              << " is no commit of this run. Remove this object from the store? [y/N] ";
+    std::cerr << question << " [y/N] ";
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "yes";
 }
 
-// Removes the foreign objects of which the user says so. Fails if the chain is not whole then.
-Result<void> finish_chain(chain::RunObjects const& objects, operate::ChainRepair const& chain,
-                          Arguments const& arguments, Console const& console)
+// Fails if the user does not agree with the removal of one of the objects.
+Result<void> ask(operate::ChainPlan const& plan, Arguments const& arguments)
 {
-    auto const failure = [&](Error error) {
-        if (!console.json) print(chain, console);
-        return tl::unexpected(std::move(error));
-    };
-    for (auto const number : chain.foreign) {
-        if (!agrees(number, arguments))
-            return failure({ExitCode::protocol, "cannot repair the chain",
-                            protocol::commit_name(number) + " is no commit of this run",
-                            "look at it with `curtail-store show`; `--remove-foreign` removes it"});
-        if (auto removed = operate::remove_foreign(objects, number); !removed)
-            return failure(removed.error());
-    }
-    if (chain.lost.empty()) return {};
-    return failure(
-        {ExitCode::temporary, "cannot repair the chain",
-         protocol::commit_name(chain.lost.front()) + " is missing, and this site has no copy",
-         "run this command at the other sites; without any copy, use `curtail-store "
-         "fork` to continue from an older commit"});
+    char const* const foreign = " is no commit of this run, as far as this site knows";
+    char const* const damaged = " is damaged, and this site has a good copy";
+    for (bool const replaces : {true, false})
+        for (auto const& name : names_of(replaces ? plan.replaced : plan.foreign)) {
+            std::string const why = name + (replaces ? damaged : foreign);
+            char const* const act = replaces ? "Replace it?" : "Remove it from the store?";
+            if (!agrees(why + ". " + act, arguments))
+                return fail(
+                    ExitCode::protocol, "cannot repair the chain", why,
+                    "look at it with `curtail-store show`, and repair at the other sites first; "
+                    "`--remove-foreign` removes it");
+        }
+    return {};
+}
+
+// Fails if the plan leaves commits lost or damaged.
+Result<void> check_complete(operate::ChainPlan const& plan)
+{
+    auto const& left = plan.lost.empty() ? plan.damaged : plan.lost;
+    if (left.empty()) return {};
+    bool const many = left.count() > 1;
+    auto const number = plan.newest.value;
+    return fail(ExitCode::temporary, "cannot repair the chain",
+                protocol::commit_names(left) + (many ? " are " : " is ") +
+                    (plan.lost.empty() ? "damaged" : "missing") +
+                    ", and this site has no copy that certainly belongs there",
+                "run this command at the other sites; without any copy, " +
+                    (number == 0 ? std::string("restore the store from a backup")
+                                 : fmt::format("start a new run with `curtail-store fork --commit "
+                                               "{}`",
+                                               number)));
+}
+
+// The chain as `verify` checks it.
+Result<void> check_sound(chain::RunObjects const& objects)
+{
+    auto const chain = chain::read_chain(objects, chain::Check::rules);
+    if (chain) return {};
+    auto error = chain.error();
+    if (error.code == ExitCode::protocol)
+        error.remedy = "stop all sites, and start a new run with `curtail-store fork`";
+    return tl::unexpected(std::move(error));
+}
+
+// Repairs the chain as far as the copies and the user allow. Fails if it is not sound then.
+Result<operate::ChainPlan> repair_chain(chain::RunObjects const& objects,
+                                        chain::RecordCache& copies, Arguments const& arguments,
+                                        Console const& console)
+{
+    auto const planned = operate::plan_chain_repair(objects, copies);
+    if (!planned) return planned;
+    auto const& plan = *planned;
+    bool done = false;
+    auto const whole = [&]() -> Result<void> {
+        if (plan.refusal) return tl::unexpected(*plan.refusal);
+        if (auto agreed = ask(plan, arguments); !agreed) return agreed;
+        if (auto repaired = operate::repair_chain(objects, plan); !repaired) return repaired;
+        done = true;
+        if (auto complete = check_complete(plan); !complete) return complete;
+        return check_sound(objects);
+    }();
+    if (!whole && !console.json) print(plan, done, console);
+    return whole.and_then([&] { return planned; });
+}
+
+// Fails if a payload or a piece of the journal is still lost.
+Result<void> check_parts(operate::RepairResult const& repaired, JournalRepair const& journal)
+{
+    if (repaired.error) return tl::unexpected(*repaired.error);
+    for (auto const& part : repaired.parts)
+        if (part.outcome == Outcome::lost)
+            return fail(ExitCode::temporary, "cannot repair " + part.part.name,
+                        "this site has no copy, and the merge cannot be computed once more",
+                        "run this command at the other sites; without any copy, use "
+                        "`curtail-store fork` to continue from an older commit");
+    if (!journal.lost.empty())
+        return fail(ExitCode::temporary, "cannot repair " + journal.lost.front(),
+                    "the site's log no longer has its lines, or the store has another piece of "
+                    "this number",
+                    "restore it from a copy of the store; without it, the bill of the run is "
+                    "incomplete");
+    return {};
 }
 
 Result<void> repair(Arguments const& arguments, Console const& console)
@@ -137,36 +224,22 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     if (!opened) return tl::unexpected(opened.error());
     std::shared_ptr<store::ObjectStore> const store = std::move(*opened);
     chain::RunObjects const objects(*store, run->run);
-    auto const spec = objects.spec();
-    if (!spec) return tl::unexpected(spec.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
                               run->store_for(**site), run->run);
-    auto const chain = operate::repair_chain(objects, copies);
+    auto const chain = repair_chain(objects, copies, arguments, console);
     if (!chain) return tl::unexpected(chain.error());
-    if (auto whole = finish_chain(objects, *chain, arguments, console); !whole) return whole;
     auto const journal = repair_journal(store, *run, (*site)->site);
     if (!journal) return tl::unexpected(journal.error());
+    auto const spec = objects.spec();
+    if (!spec) return tl::unexpected(spec.error());
     auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
     auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
     print(*chain, *journal, *repaired, *run, console);
-    if (repaired->error) return tl::unexpected(*repaired->error);
-    for (auto const& part : repaired->parts)
-        if (part.outcome == Outcome::lost)
-            return fail(ExitCode::temporary, "cannot repair " + part.part.name,
-                        "this site has no copy, and the merge cannot be computed once more",
-                        "run this command at the other sites; without any copy, use "
-                        "`curtail-store fork` to continue from an older commit");
-    if (!journal->lost.empty())
-        return fail(ExitCode::temporary, "cannot repair " + journal->lost.front(),
-                    "the site's log no longer has its lines, or the store has another piece of "
-                    "this number",
-                    "restore it from a copy of the store; without it, the bill of the run is "
-                    "incomplete");
-    return {};
+    return check_parts(*repaired, *journal);
 }
 
 }  // namespace
@@ -177,8 +250,9 @@ Command repair_command()
             "Store lost commits and the newest model of a run again",
             {required(text_option("site", "SITE", "The site whose copies to use")),
              flag_option("remove-foreign",
-                         "Do not ask before removing an object that has the name of a commit and "
-                         "is none of this run")},
+                         "Do not ask before removing an object that has the name of a commit: a "
+                         "damaged commit of which the site has a good copy, or no commit of this "
+                         "run")},
             {{"RUN_FILE", "The run file of this machine", true}},
             repair,
             true,

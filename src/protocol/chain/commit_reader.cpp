@@ -2,6 +2,7 @@
 #include "protocol/chain/commit_reader.hpp"
 
 #include <atomic>
+#include <mutex>
 
 #include "protocol/chain/in_parallel.hpp"
 #include "protocol/records/names.hpp"
@@ -77,14 +78,14 @@ class Reader {
         for (auto const& slot : slots_)
             if (slot.error && !protocol::is_bad_record(slot.error->code))
                 return tl::unexpected(*slot.error);
+        if (!missing_.empty()) return gap_at(missing_, number_of(slots_.size() - 1));
         std::vector<LinkedCommit> chain;
         chain.reserve(slots_.size());
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             if (slots_[i].error) return tl::unexpected(*slots_[i].error);
             if (i > 0 && slots_[i].commit->commit.parent != chain.back().sha256)
                 return fail(ExitCode::protocol, "the chain is broken at " + name_of(i),
-                            "it does not follow from the commit before it",
-                            "run `curtail-status --verify`");
+                            "it does not follow from the commit before it", repair_remedy);
             chain.push_back(std::move(*slots_[i].commit));
         }
         return chain;
@@ -112,14 +113,19 @@ class Reader {
         // "Missing" may be an old answer from the cache of a client, so this asks again.
         if (stored && !*stored) stored = read_commit(objects_, number_of(i));
         if (stored && *stored) return keep(i, std::move((*stored)->bytes), (*stored)->commit);
-        auto error = stored ? gap_at(number_of(i), number_of(i + 1)).value() : stored.error();
-        if (!protocol::is_bad_record(error.code)) store_failed_ = true;
-        slots_[i] = {{}, std::move(error), false};
+        std::lock_guard const guard(mutex_);
+        auto const number = static_cast<std::int64_t>(i) + 1;
+        auto const one = protocol::Ranges::between(number, number + 1);
+        if (stored) missing_ += one;
+        else if (!protocol::is_bad_record(stored.error().code)) store_failed_ = true;
+        slots_[i] = {{}, stored ? gap_at(one, number_of(i + 1)).value() : stored.error(), false};
     }
 
     RunObjects const& objects_;
     std::vector<Slot> slots_;
     std::atomic<bool> store_failed_{false};
+    std::mutex mutex_;
+    protocol::Ranges missing_;  // numbers of commits that the store lacks
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ Result<protocol::Ranges> listed_commits(RunObjects const& objects, CommitNumber 
         *folder, name_of(after),
         [&](store::ListedObject const& object) {
             CommitNumber const n{leading_integer(object.name.substr(before)).value_or(0)};
-            if (n > after && name_of(n) == object.name)
+            if (n > after && n <= greatest_number && name_of(n) == object.name)
                 numbers += protocol::Ranges::between(n.value, n.value + 1);
             return true;
         },
@@ -51,21 +51,27 @@ Result<protocol::Ranges> listed_commits(RunObjects const& objects, CommitNumber 
     return numbers;
 }
 
-tl::unexpected<Error> gap_at(CommitNumber missing, CommitNumber beyond)
+tl::unexpected<Error> gap_at(protocol::Ranges const& missing, CommitNumber beyond)
 {
-    return fail(ExitCode::protocol, "the chain is broken at " + protocol::commit_name(missing),
-                "it is missing, but " + protocol::commit_name(beyond) + " exists",
-                "restore it from a copy of the store");
+    return fail(ExitCode::protocol, "the chain is broken",
+                protocol::commit_names(missing) +
+                    (missing.count() == 1 ? " is missing, but " : " are missing, but ") +
+                    protocol::commit_name(beyond) + " exists",
+                repair_remedy);
 }
 
 Result<std::optional<StoredCommit>> read_commit(RunObjects const& objects, CommitNumber number)
 {
     auto const name = protocol::commit_name(number);
+    auto const damaged = [](Error error) {
+        if (error.code == ExitCode::protocol) error.remedy = repair_remedy;
+        return tl::unexpected(std::move(error));
+    };
     auto bytes = objects.record(name);
-    if (!bytes) return tl::unexpected(bytes.error());
+    if (!bytes) return damaged(bytes.error());
     if (!*bytes) return std::optional<StoredCommit>{};
     auto commit = protocol::decode_commit(**bytes, name);
-    if (!commit) return tl::unexpected(commit.error());
+    if (!commit) return damaged(commit.error());
     return std::optional(StoredCommit{std::move(*commit), std::move(**bytes)});
 }
 
@@ -106,7 +112,8 @@ Result<std::optional<StoredCommit>> search_end(RunObjects const& objects, Commit
         // a client. So this asks again.
         auto next = read_commit(objects, end.next());
         if (!next) return next;
-        if (!*next) return gap_at(end.next(), {beyond->list().front().begin});
+        auto const last = beyond->list().back().end - 1;
+        if (!*next) return gap_at(protocol::Ranges::between(end.value + 1, last) - *beyond, {last});
         start = end.next();
     }
 }

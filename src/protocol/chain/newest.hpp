@@ -15,7 +15,7 @@ struct StoredCommit {
 };
 
 /// Reads commit `number`. Returns an empty optional if it does not exist. Fails with `protocol` if
-/// it is damaged.
+/// it is damaged, and with `data` if it has another format.
 [[nodiscard]] Result<std::optional<StoredCommit>> read_commit(RunObjects const& objects,
                                                               CommitNumber number);
 
@@ -30,11 +30,21 @@ struct StoredCommit {
 [[nodiscard]] Result<std::optional<StoredCommit>> search_end(RunObjects const& objects,
                                                              CommitNumber start);
 
-/// Lists the numbers greater than `after` of all commits in the store, as half-open ranges.
+/// The greatest number that a commit can have.
+inline constexpr CommitNumber greatest_number{99'999'999};
+
+/// Lists the numbers greater than `after` of all commits in the store, as half-open ranges. Takes
+/// no notice of other names, such as `commits/123456789.json`.
 [[nodiscard]] Result<protocol::Ranges> listed_commits(RunObjects const& objects,
                                                       CommitNumber after);
 
-/// The error of a chain in which commit `missing` is missing and `beyond` is not.
-[[nodiscard]] tl::unexpected<Error> gap_at(CommitNumber missing, CommitNumber beyond);
+/// The error of a chain in which the commits `missing` are missing and `beyond` is not.
+[[nodiscard]] tl::unexpected<Error> gap_at(protocol::Ranges const& missing, CommitNumber beyond);
+
+/// What to do about a damaged, foreign or lost commit.
+inline constexpr char const* repair_remedy =
+    "`curtail-store repair` at a site with copies creates lost or damaged commits again, and "
+    "removes an object that is no commit of this run; without copies, continue with `curtail-store "
+    "fork`";
 
 }  // namespace curtail::chain

@@ -64,6 +64,19 @@ std::string commit_name(CommitNumber number)
 {
     return fmt::format("commits/{:08}.json", number.value);
 }
+std::string commit_names(Ranges const& numbers)
+{
+    constexpr std::size_t most = 3;
+    std::string text;
+    auto const& list = numbers.list();
+    for (std::size_t i = 0; i < std::min(most, list.size()); ++i) {
+        if (i > 0) text += ", ";
+        text += commit_name({list[i].begin});
+        auto const last = list[i].end - 1;
+        if (last > list[i].begin) text += " to " + commit_name({last});
+    }
+    return list.size() > most ? text + " and others" : text;
+}
 std::string amendment_name(std::int64_t n) { return fmt::format("amendments/{}.json", n); }
 std::string repair_name(Round round, std::int64_t k)
 {

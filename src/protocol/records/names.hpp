@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/core/ids.hpp"
+#include "protocol/records/ranges.hpp"
 
 // The names of a run's objects in the store (docs/formats-store.md). All names are relative to the
 // folder `runs/<run>/` of the store.
@@ -36,6 +37,8 @@ struct MemberParts {
 inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string probe_name(Process const& process, std::int64_t attempt);
 [[nodiscard]] std::string commit_name(CommitNumber number);
+/// Returns the names of these commits for people: at most three ranges of them.
+[[nodiscard]] std::string commit_names(Ranges const& numbers);
 [[nodiscard]] std::string amendment_name(std::int64_t n);
 /// Returns the name of the request number `k` to repair the model of `round`.
 [[nodiscard]] std::string repair_name(Round round, std::int64_t k);

@@ -38,8 +38,8 @@ void lacks_newest(Parts& p)
                      (newest.value == 0 ? std::string("the store has no commit")
                                         : "the newest one in the store is " + commit_name(newest)),
                  "if the store was restored from a backup, create the newer commits again with "
-                 "`curtail-store repair` at a site that has copies; otherwise start a new run "
-                 "with `curtail-store fork`, or with another name"});
+                 "`curtail-store repair` at a site that has copies; otherwise stop all sites and "
+                 "start a new run with `curtail-store fork`, or with another name"});
 }
 
 // A commit below the newest may still become visible while clients can get stale answers. After
@@ -48,10 +48,12 @@ void retry_absent(Parts& p, Input const& input, CommitNumber absent)
 {
     if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
         return p.machine.retry(p.machine.phase());
-    finish(p, Error{ExitCode::protocol, "cannot read the run's chain",
-                    commit_name(absent) + " is missing, but " + commit_name(newest_found(p)) +
-                        " exists",
-                    "restore the object from a backup, or start a new run from the newest model"});
+    finish(
+        p,
+        Error{ExitCode::protocol, "cannot read the run's chain",
+              commit_name(absent) + " is missing, but " + commit_name(newest_found(p)) + " exists",
+              "create it again with `curtail-store repair` at a site that has copies, or start "
+              "a new run with `curtail-store fork --commit`"});
 }
 
 // Takes the answer about the commit `number`, which exists. Empty: the process reads it again, or
@@ -66,7 +68,7 @@ std::optional<Commit> known_commit(Parts& p, Input const& input, CommitNumber nu
     p.failures.misses = 0;
     auto commit = p.config.decoder->commit(got->bytes, commit_name(number));
     if (!commit) {
-        handle_invalid_record(p, commit.error());
+        handle_invalid_record(p, foreign_commit(commit.error()));
         return std::nullopt;
     }
     p.failures.bad_reads = 0;
@@ -79,7 +81,7 @@ void start_chain(Parts& p, std::optional<Error> error)
     if (error) {
         p.search.restart();
         p.machine.switch_to(Phase::find_commit);
-        return handle_invalid_record(p, std::move(*error));
+        return handle_invalid_record(p, foreign_commit(std::move(*error)));
     }
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.failures.bad_reads = 0;
@@ -273,7 +275,9 @@ void answered_find_seen(Parts& p, Input const& input)
                      commit_name(seen.number) +
                          " in the store is not the commit that this site has read before: the run "
                          "began again, or the store was restored from an older copy",
-                     "use another name for a new run"});
+                     "if the run began again, give it another name; otherwise run `curtail-store "
+                     "repair` at this site, and if it exits with 76, stop all sites, and start a "
+                     "new run with `curtail-store fork`"});
     p.failures.bad_reads = 0;
     p.known.compared = true;
     p.machine.go(Phase::find_sent);

@@ -338,10 +338,11 @@ void finish(Parts& p, std::optional<Error> error)
 
 Error foreign_commit(Error error)
 {
+    if (error.code == ExitCode::data) return error;  // use another version of Curtail
     error.remedy =
-        "if this object is no commit of this run, `curtail-store repair` removes it after "
-        "asking; if it is, start a new run from a commit before it with `curtail-store "
-        "fork`";
+        "`curtail-store repair` at a site with copies creates a damaged commit again, and removes "
+        "an object that is no commit of this run, after asking; otherwise start a new run from a "
+        "commit before it with `curtail-store fork --commit`";
     return error;
 }
 

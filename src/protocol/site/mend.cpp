@@ -23,20 +23,21 @@ void cannot_mend(Parts& p)
         return p.machine.retry(m.back);
     }
     finish(p, Error{ExitCode::protocol, "cannot continue the run's chain",
-                    m.first == m.last
-                        ? commit_name(m.first) + " is missing"
-                        : commit_name(m.first) + " to " + commit_name(m.last) + " are missing",
+                    commit_names(m.missing) +
+                        (m.missing.count() == 1 ? " is missing" : " are missing"),
                     "create them again with `curtail-store repair` at a site that has copies, or "
-                    "start a new run with `curtail-store fork`"});
+                    "start a new run with `curtail-store fork --commit`"});
 }
 
 Error other_history(CommitNumber number)
 {
-    return {ExitCode::protocol, "cannot continue the run's chain",
-            commit_name(number) +
-                " in the store is not the commit that this site has read: the store was restored "
-                "from an older copy and other sites went on, or somebody replaced the object",
-            "stop all sites, and start a new run with `curtail-store fork`"};
+    return {
+        ExitCode::protocol, "cannot continue the run's chain",
+        commit_name(number) +
+            " in the store is not the commit that this site has read: the store was restored "
+            "from an older copy and other sites went on, or somebody replaced the object",
+        "run `curtail-store repair` at this site; if it exits with 76, stop all sites, and start "
+        "a new run with `curtail-store fork`"};
 }
 
 Error other_run(std::string const& name)
@@ -112,6 +113,7 @@ void begin_mend(Parts& p, Ranges const& missing, Phase back)
 {
     auto const& highest = missing.list().back();
     p.mending.back = back;
+    p.mending.missing = missing;
     p.mending.first = {highest.begin};
     p.mending.last = {highest.end - 1};
     bool const tip = p.chain.tip() && p.mending.last == p.chain.tip()->number;

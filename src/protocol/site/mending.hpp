@@ -17,6 +17,7 @@ struct Mending {
     /// may get its number. So each attempt to commit reads them again.
     std::map<CommitNumber, Digest> foreign;
     Ranges passed;  ///< the numbers of those that this attempt has read
+    Ranges missing;          ///< all lost commits, as far as known
     /// The numbers of the highest lost commits without a gap between them.
     CommitNumber first, last;
     CommitNumber number;                         ///< of the commit whose copy to read next

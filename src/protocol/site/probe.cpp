@@ -47,10 +47,11 @@ void answered_run_list(Parts& p, Input const& input)
     // Another site may just have started the run, and "missing" may have been an old answer.
     if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::run_get);
     CommitNumber const first{listed->numbers.list().front().begin};
-    finish(p, Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
-                    std::string(run_name) + " is missing, but " + commit_name(first) + " exists",
-                    "a copy or fork into this store was interrupted, or the object is lost: repeat "
-                    "`curtail-store copy` or `curtail-store fork`"});
+    finish(p,
+           Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
+                 std::string(run_name) + " is missing, but " + commit_name(first) + " exists",
+                 "if a copy or fork into this store was interrupted, repeat `curtail-store copy` "
+                 "or `curtail-store fork`; otherwise restore run.json from a copy of the store"});
 }
 
 void act_run_create(Parts& p)

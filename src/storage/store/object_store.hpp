@@ -96,7 +96,7 @@ class ObjectStore {
     /// Returns an object's size and time. Returns an empty optional if the object does not exist.
     [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
                                                                  CallLimits const& call = {}) = 0;
-    /// Removes an object. Succeeds also if the object does not exist.
+    /// Removes an object, or an empty folder of this name. Succeeds also if there is none.
     [[nodiscard]] virtual Result<void> remove(ObjectName const& name,
                                               CallLimits const& call = {}) = 0;
 

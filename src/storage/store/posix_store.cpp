@@ -187,8 +187,11 @@ Result<void> PosixStore::remove(ObjectName const& name, CallLimits const&)
     Fd const folder = root_.open_below(name.folder(), O_RDONLY | O_DIRECTORY);
     if (!folder && errno == ENOENT) return {};
     if (!folder) return failure("remove", name, errno);
-    if (unlinkat(folder.get(), std::string(name.file()).c_str(), 0) != 0 && errno != ENOENT)
-        return failure("remove", name, errno);
+    auto const file = std::string(name.file());
+    bool const removed =
+        unlinkat(folder.get(), file.c_str(), 0) == 0 ||
+        (errno == EISDIR && unlinkat(folder.get(), file.c_str(), AT_REMOVEDIR) == 0);
+    if (!removed && errno != ENOENT) return failure("remove", name, errno);
     // Each payload has a folder of its own, inside one for its round. `runs/<run>/models` stays.
     constexpr std::size_t kept = 3;
     root_.remove_empty_folders(name.folder(), kept);

@@ -224,7 +224,7 @@ TEST_F(Cache, OnlyVerificationNoticesThatTheStoreLostAnOldCommit)
     RecordCache cache(settings(), address, run.spec().run);
     auto const verified = verify_run({counted, run.spec().run, &cache});
     ASSERT_FALSE(verified);
-    EXPECT_THAT(verified.error().message(), HasSubstr("commits/00000020.json: it is missing"));
+    EXPECT_THAT(verified.error().message(), HasSubstr("commits/00000020.json is missing"));
 }
 
 TEST_F(Cache, VerificationReadsEveryRecordFromTheStoreAndFillsTheCache)

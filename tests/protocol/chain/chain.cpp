@@ -98,10 +98,15 @@ TEST_F(Chain, AGapIsAnErrorThatNamesBothCommits)
         auto const error = chain_error();
         EXPECT_EQ(error.code, ExitCode::protocol);
         EXPECT_THAT(error.message(), HasSubstr(name));
-        EXPECT_THAT(error.message(), HasSubstr(protocol::commit_name({missing + 1}) + " exists"));
+        EXPECT_THAT(error.message(), HasSubstr(" is missing, but commits/00000008.json exists"));
         put(name, good);
     }
     EXPECT_TRUE(read_chain(objects, Check::rules));
+    for (std::int64_t const missing : {3, 5, 6})
+        ASSERT_TRUE(store.remove(object(protocol::commit_name({missing}))));
+    EXPECT_THAT(chain_error().message(),
+                HasSubstr("commits/00000003.json, commits/00000005.json to commits/00000006.json "
+                          "are missing, but commits/00000008.json exists"));
 }
 
 TEST_F(Chain, ADamagedCommitIsAnErrorThatNamesIt)

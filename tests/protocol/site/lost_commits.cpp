@@ -189,6 +189,49 @@ TEST_F(LostCommits, AForeignObjectUnderAFutureNumberIsNamed)
     }
 }
 
+TEST_F(LostCommits, AllHolesAreNamed)
+{
+    lose(5, 5);
+    lose(7, 8);
+    EXPECT_THAT(refusal(), HasSubstr(commit_name({5}) + ", " + commit_name({7}) + " to " +
+                                     commit_name({8}) + " are missing"));
+}
+
+// Wherever the search meets it: as the newest, its parent, or a commit after the newest.
+TEST_F(LostCommits, ADamagedOrForeignCommitNamesTheRepair)
+{
+    for (int const number : {13, 14, 15}) {
+        objects = whole;
+        for (auto const& bytes :
+             {std::string("{}"), std::string(), of_another_run(number),
+              whole.at(commit_name({std::min(number, length)})).substr(0, 200)}) {
+            SCOPED_TRACE(number);
+            objects = whole;
+            objects[commit_name({number})] = bytes;
+            site = Site({{{"A"}, 0x11}, run, 0});
+            auto const error = exit_error(serve(Tick{}));
+            EXPECT_EQ(error.code, ExitCode::protocol);
+            EXPECT_THAT(error.remedy, HasSubstr("curtail-store repair"));
+            EXPECT_THAT(error.remedy, HasSubstr("curtail-store fork"));
+            EXPECT_THAT(creates, IsEmpty());
+        }
+    }
+}
+
+TEST_F(LostCommits, ACommitOfAnotherVersionAsksForThatVersion)
+{
+    for (int const number : {14, 15}) {
+        objects = whole;
+        objects[commit_name({number})] = R"({"format":99})";
+        site = Site({{{"A"}, 0x11}, run, 0});
+        auto const error = exit_error(serve(Tick{}));
+        EXPECT_EQ(error.code, ExitCode::data);
+        EXPECT_THAT(error.message(), HasSubstr("it has format 99"));
+        EXPECT_THAT(error.remedy, HasSubstr("the version that started it"));
+        EXPECT_THAT(creates, IsEmpty());
+    }
+}
+
 // The object 17 is gone when the site has read it five times. Then the store gives wrong bytes of
 // commit 14, once.
 class GoneObject : public LostCommits {
