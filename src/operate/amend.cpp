@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/core/text.hpp"
 #include "protocol/chain/chain.hpp"
@@ -163,27 +164,26 @@ Result<std::vector<protocol::TermChange>> wanted_changes(chain::RunObjects const
                                                          Proposed const& proposed,
                                                          std::vector<std::string>& kept)
 {
-    auto const stated = stated_changes(request, proposed.tip.terms);
+    std::set<std::string> unknown(request.only.begin(), request.only.end());
     std::vector<protocol::TermChange> wanted;
-    for (auto const& change : stated) {
+    auto const take = [&](protocol::TermChange change) {
+        std::erase_if(unknown, [&](std::string const& key) { return names(key, change); });
+        if (request.only.empty() || is_named(request, change)) wanted.push_back(std::move(change));
+    };
+    for (auto& change : stated_changes(request, proposed.tip.terms)) {
         auto const by = request.only.empty() ? changed_by(proposed, change) : 0;
-        if (by > 0)
+        if (by == 0) take(std::move(change));
+        else
             kept.push_back(fmt::format(
-                "{} stays as {} has set it; to set the former value of the run file again, add "
-                "--only {}",
-                protocol::file_key(change.term), protocol::amendment_name(by),
-                protocol::file_key(change.term)));
-        else if (request.only.empty() || is_named(request, change)) wanted.push_back(change);
+                "{0} stays as {1} has set it; to set the former value of the run file again, add "
+                "--only {0}",
+                protocol::file_key(change.term), protocol::amendment_name(by)));
     }
-    auto const follows = following_drop_after(request, proposed, wanted);
-    for (auto const& key : request.only)
-        if (std::ranges::none_of(stated, [&](auto const& change) { return names(key, change); }) &&
-            !(follows && names(key, *follows)))
-            return refused(objects, printable(key) + " is no term that differs from the run file",
-                           "name a key of the run file, such as rounds.gather_time_s or sites.D",
-                           ExitCode::usage);
-    if (follows && (request.only.empty() || is_named(request, *follows)))
-        wanted.push_back(*follows);
+    if (auto follows = following_drop_after(request, proposed, wanted)) take(std::move(*follows));
+    if (!unknown.empty())
+        return refused(
+            objects, printable(*unknown.begin()) + " is no term that differs from the run file",
+            "name a key of the run file, such as rounds.gather_time_s or sites.D", ExitCode::usage);
     std::ranges::sort(wanted, {}, &protocol::TermChange::term);
     return wanted;
 }
