@@ -159,13 +159,13 @@ TEST_F(Amendments, AreVoidIfTheyWereMadeOnOtherValues)
 TEST_F(Amendments, RetireASiteWithAnyName)
 {
     for (auto const* name : {"any", "A", "sites", "params"}) {
-        Amendment a;
-        a.run = run.run;
-        a.number = 1;
-        a.base = {1};
-        a.changes = {{std::string("sites.") + name, true, nullptr}};
-        auto const encoded = encode_if_valid(a);
-        EXPECT_TRUE(encoded) << name << ": " << encoded.error().message();
+        Amendment amendment;
+        amendment.run = run.run;
+        amendment.number = 1;
+        amendment.base = {1};
+        amendment.changes = {{std::string("sites.") + name, true, nullptr}};
+        auto const encoded = encode_if_valid(amendment);
+        EXPECT_TRUE(encoded) << name;
     }
 }
 
