@@ -9,6 +9,9 @@ struct AmendmentRequest {
     /// By the run file. Of its data, only `manifest` counts, and only if `knows_data` is set.
     protocol::RunSpec wanted;
     bool knows_data{};
+    /// Whether the run file states rounds.drop_after_s. Otherwise it follows from the terms in
+    /// force with the changes.
+    bool states_drop_after{true};
     /// Keys of run files: the terms to change, such as `rounds.gather_time_s` or `sites.D`, or
     /// sections of them. Empty: each term that differs, unless the run has had the file's value
     /// before an amendment. Such a file may be older than the amendment.

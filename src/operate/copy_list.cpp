@@ -5,8 +5,7 @@
 
 #include "protocol/chain/pending.hpp"
 #include "protocol/records/names.hpp"
-#include "protocol/records/reading.hpp"
-#include "protocol/records/terms.hpp"
+#include "protocol/upkeep/kept_rounds.hpp"
 
 namespace curtail::operate {
 namespace {
@@ -14,18 +13,16 @@ namespace {
 // Collects the names of the headers and payloads that a chain refers to.
 class Collector {
   public:
-    Collector(chain::RunObjects const& from, CopyList& list, protocol::Params const& params)
-        : from_(from), list_(list), params_(params)
+    Collector(chain::RunObjects const& from, CopyList& list) : from_(from), list_(list)
     {
-        oldest_kept_ = list.chain.back().commit.round.value - params.keep_models + 1;
+        for (auto const& link : list.chain) kept_.add(link.commit);
     }
 
     Result<void> commit(protocol::Commit const& commit)
     {
-        bool const kept = commit.round.value >= oldest_kept_;
+        bool const kept = kept_.keeps(commit.round);
         if (commit.kind != protocol::Commit::Kind::roster) {
-            if (kept || protocol::is_milestone(params_, commit.round))
-                payload(commit.model.weights);
+            if (kept_.keeps_weights(commit.round)) payload(commit.model.weights);
             if (kept && commit.outer) payload(commit.outer->momentum);
         }
         for (auto const& d : commit.decided)
@@ -83,8 +80,7 @@ class Collector {
 
     chain::RunObjects const& from_;
     CopyList& list_;
-    protocol::Params const& params_;
-    std::int64_t oldest_kept_;
+    upkeep::KeptRounds kept_;
     std::set<std::string> seen_;
 };
 
@@ -127,8 +123,7 @@ Result<CopyList> list_copy(chain::RunObjects const& from)
     list.chain = std::move(source->chain);
     list.run = std::move(source->bytes);
     if (auto added = amendments(from, list); !added) return tl::unexpected(added.error());
-    auto const rules = protocol::in_force(source->run, list.chain.back().commit);
-    Collector collector(from, list, rules.params);
+    Collector collector(from, list);
     for (auto const& link : list.chain)
         if (auto added = collector.commit(link.commit); !added)
             return tl::unexpected(added.error());

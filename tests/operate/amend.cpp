@@ -44,7 +44,7 @@ TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
     ASSERT_TRUE(first) << first.error().message();
     EXPECT_THAT(first->amendment.changes, ElementsAre(TermChange{"sites.D", {}, true}));
     EXPECT_EQ(first->amendment.number, 1);
-    EXPECT_EQ(first->amendment.base.number, run_.tip().number);
+    EXPECT_EQ(first->amendment.base, run_.tip().number);
     ASSERT_TRUE(create_amendment(objects(), first->amendment));
 
     EXPECT_EQ(prepare().error().code, ExitCode::data) << "it is proposed already";
@@ -129,6 +129,100 @@ TEST_P(AmendmentOf, ABudgetBelowTheWorkIsRefused)
     ASSERT_FALSE(prepared);
     EXPECT_EQ(prepared.error().code, ExitCode::data);
     EXPECT_THAT(prepared.error().message(), HasSubstr("its budget ends before blocks"));
+}
+
+// A backup has the commits, but not the amendments that they took in.
+TEST_P(AmendmentOf, ARestoredStoreFollowsTheOneThatTheRunHasTakenIn)
+{
+    auto terms = run_.tip().terms;
+    terms.params.gather_time = Seconds{7};
+    run_.amend(terms);
+    auto const name = *chain::object_name(run_.spec().run, protocol::amendment_name(1));
+    ASSERT_TRUE(store_->remove(name));
+    auto const older = prepare();
+    ASSERT_FALSE(older);
+    EXPECT_THAT(older.error().message(),
+                HasSubstr("rounds.gather_time_s stays as amendments/1.json has set it"));
+    request_.wanted.sites.push_back({"D"});
+    auto const prepared = prepare();
+    ASSERT_TRUE(prepared) << prepared.error().message();
+    EXPECT_EQ(prepared->amendment.number, 2);
+    EXPECT_EQ(prepared->amendment.previous, run_.tip().amended->sha256);
+    EXPECT_THAT(prepared->amendment.changes, ElementsAre(TermChange{"sites.D", {}, true}));
+    ASSERT_TRUE(create_amendment(objects(), prepared->amendment));
+    request_.wanted.sites.push_back({"E"});
+    EXPECT_EQ(prepare()->amendment.number, 3);
+}
+
+// What somebody else has set counts, not the older run file.
+TEST_P(AmendmentOf, ADropTimeThatIsNotStatedFollowsFromTheTermsInForce)
+{
+    request_.states_drop_after = false;
+    auto const older = request_.wanted;  // 3 s, so 9 s
+    request_.wanted.params.round_time = Seconds{10};
+    auto const first = prepare();
+    ASSERT_TRUE(first) << first.error().message();
+    EXPECT_THAT(first->amendment.changes,
+                ElementsAre(TermChange{"params.drop_after_ms", 9000, 30'000},
+                            TermChange{"params.round_time_ms", 3000, 10'000}));
+    ASSERT_TRUE(create_amendment(objects(), first->amendment));
+    request_.wanted = older;
+    request_.wanted.params.checkpoint_interval = Seconds{4};
+    request_.wanted.params.drop_after = Seconds{12};  // as the run file reader derives it
+    auto second = prepare();
+    ASSERT_TRUE(second) << second.error().message();
+    EXPECT_THAT(second->amendment.changes,
+                ElementsAre(TermChange{"params.checkpoint_interval_ms", 3000, 4000}));
+    request_.wanted.params.checkpoint_interval = Seconds{20};
+    second = prepare();
+    ASSERT_TRUE(second) << second.error().message();
+    EXPECT_THAT(second->amendment.changes,
+                ElementsAre(TermChange{"params.checkpoint_interval_ms", 3000, 20'000},
+                            TermChange{"params.drop_after_ms", 30'000, 60'000}));
+}
+
+TEST_P(AmendmentOf, ADropTimeThatSomebodyHasSetStaysWhileItIsLongEnough)
+{
+    request_.wanted.params.drop_after = Seconds{100};
+    ASSERT_TRUE(create_amendment(objects(), prepare()->amendment));
+    request_.states_drop_after = false;
+    request_.wanted.params.round_time = Seconds{4};
+    EXPECT_THAT(prepare()->amendment.changes,
+                ElementsAre(TermChange{"params.round_time_ms", 3000, 4000}));
+    request_.wanted.params.round_time = Seconds{60};
+    EXPECT_THAT(prepare()->amendment.changes,
+                ElementsAre(TermChange{"params.drop_after_ms", 100'000, 180'000},
+                            TermChange{"params.round_time_ms", 3000, 60'000}));
+    request_.only = {"rounds.drop_after_s"};
+    EXPECT_THAT(prepare()->amendment.changes,
+                ElementsAre(TermChange{"params.drop_after_ms", 100'000, 9000}));
+}
+
+// The code and the advice fit the reason, also once the learning rates fall.
+TEST_P(AmendmentOf, ARefusalNamesItsOwnReason)
+{
+    auto terms = run_.tip().terms;
+    terms.budget = Tokens{300};
+    run_.amend(terms);
+    request_.wanted.budget = terms.budget;
+    for (bool const rates_fall : {false, true}) {
+        while (rates_fall && run_.tip().totals.tokens <= Tokens{180}) run_.continue_lone();
+        request_.wanted.budget = terms.budget;
+        request_.wanted.params.round_time = Seconds{8};  // too long for the drop time of 9 s
+        request_.only = {"rounds.round_time_s"};
+        auto const times = prepare();
+        ASSERT_FALSE(times);
+        EXPECT_EQ(times.error().code, ExitCode::data);
+        EXPECT_THAT(times.error().message(), HasSubstr("must be at least twice"));
+        EXPECT_EQ(times.error().message().find("budget"), std::string::npos);
+        request_.only = {"training.tokens"};
+        request_.wanted.budget = Tokens{310};
+        auto const budget = prepare();
+        EXPECT_EQ(budget.has_value(), !rates_fall);
+        if (!rates_fall) continue;
+        EXPECT_EQ(budget.error().code, ExitCode::config);
+        EXPECT_THAT(budget.error().message(), HasSubstr("fork"));
+    }
 }
 
 TEST_P(AmendmentOf, AMissingRunIsRefused)

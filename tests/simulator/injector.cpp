@@ -240,7 +240,7 @@ void Injector::amend()
     a.run = run_.run;
     a.number = tip.amended ? tip.amended->number + 1 : 1;
     a.previous = chance(0.1) ? sha256("another run") : store_.last_amendment();
-    a.base = {tip.number, {}};
+    a.base = tip.number;
     auto terms = tip.terms;
     terms.params.round_time = Millis{pick(2'000, 4'000)};
     terms.params.max_undecided = pick(1, 3);

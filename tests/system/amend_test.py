@@ -176,6 +176,40 @@ def an_amendment_back_to_a_former_value_is_named():
             expect("optimizer.lr_scale is" in command.stderr, command.stderr)
 
 
+@case(seconds=5)
+def values_that_are_not_stated_follow_from_the_terms_in_force():
+    with ExampleRun(tokens_per_parameter=0.1) as run:
+        run.train_until(0.65 * 9012)
+        older = json.loads(json.dumps(run.config))
+        run.config["rounds"]["round_time_s"] = 2
+        run.save()
+        shown = run.amend().stdout
+        expect("rounds.drop_after_s changes from 1.2 to 6" in shown, shown)
+        older["rounds"]["checkpoint_interval_s"] = 1
+        shown = run.amend("--dry-run", file=run.written("older.json", older)).stdout
+        expect("rounds.drop_after_s changes" not in shown, shown)
+        older["rounds"]["round_time_s"] = 9
+        refused = run.amend("--only", "rounds.round_time_s", code=65,
+                            file=run.written("older.json", older)).stderr
+        expect("must be at least twice" in refused and "budget" not in refused, refused)
+
+
+@case(seconds=5)
+def fewer_kept_models_make_no_run_unsound():
+    with ExampleRun(tokens_per_parameter=0.3) as run:
+        run.train_until(0)
+        run.config["rounds"].update(keep_models=1, milestone_every=0)
+        run.save()
+        run.amend()
+        run.train("coast", ranks=1)
+        expect(run.commits()[-1]["complete"], "the run must go on")
+        run.verify()
+        # A backup has the commits, but not the amendments.
+        for amendment in (run.store / "amendments").iterdir():
+            amendment.unlink()
+        run.verify()
+
+
 @case(seconds=4)
 def a_schedule_that_ends_early_is_announced():
     with SmallRun(ranks=1, training={"tokens": 8192}, optimizer={"schedule_tokens": 4096}) as run:

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "base/core/files.hpp"
+#include "base/core/foreign_text.hpp"
 #include "base/core/text.hpp"
 
 namespace curtail::json {
@@ -308,6 +309,9 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
     auto const bad = [&](std::string why) {
         return fail(ExitCode::data, "cannot read " + source, std::move(why));
     };
+    if (auto foreign = wide_text(text))
+        return fail(ExitCode::data, "cannot read " + source, std::move(foreign->why),
+                    std::move(foreign->remedy));
     if (auto problem = find_problem(text, limits)) return bad(std::move(*problem));
     if (dialect == Dialect::comments) text = without_byte_order_mark(text);
     if (text.starts_with(byte_order_mark))
@@ -324,6 +328,9 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
     auto const result = dialect == Dialect::strict ? reader.Parse<strict>(stream, builder)
                                                    : reader.Parse<relaxed>(stream, builder);
     if (result) return std::move(builder.root);
+    if (auto foreign = foreign_line_ends(text))
+        return fail(ExitCode::data, "cannot read " + source, std::move(foreign->why),
+                    std::move(foreign->remedy));
     return bad(place_of(text, result.Offset()) + ": " +
                (builder.refusal().empty() ? GetParseError_En(result.Code()) : builder.refusal()));
 }

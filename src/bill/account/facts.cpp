@@ -43,8 +43,12 @@ FactGroup model_facts(config::Model const& model, std::int64_t parameters)
          {"sequence / vocabulary", grouped(model.sequence) + " / " + grouped(model.vocabulary)}}};
 }
 
-FactGroup training_facts(config::Run const& run)
+// An amendment may have changed the terms since the run file was written.
+FactGroup training_facts(RunFiles const& files)
 {
+    auto const& run = files.run;
+    auto const& outer = files.spec ? files.spec->outer : run.outer;
+    auto const& rounds = files.spec ? files.spec->params : run.rounds;
     auto const seconds = [](Millis ms) {
         return fmt::format("{:g} s", FractionalSeconds(ms).count());
     };
@@ -53,12 +57,11 @@ FactGroup training_facts(config::Run const& run)
         false,
         {{"batch", grouped(run.training.batch_tokens.value) + " tokens per site and step"},
          {"inner optimizer", "Muon and AdamW"},
-         {"outer step",
-          run.outer.type == protocol::Outer::Type::average
-              ? "average, weights by tokens"
-              : fmt::format("Nesterov, eta {:g}, mu {:g}", run.outer.eta, run.outer.mu)},
-         {"round, two or more sites", seconds(run.rounds.round_time) + " of training"},
-         {"checkpoint, one site", fmt::format("every {}", seconds(run.rounds.checkpoint_interval))},
+         {"outer step", outer.type == protocol::Outer::Type::average
+                            ? "average, weights by tokens"
+                            : fmt::format("Nesterov, eta {:g}, mu {:g}", outer.eta, outer.mu)},
+         {"round, two or more sites", seconds(rounds.round_time) + " of training"},
+         {"checkpoint, one site", fmt::format("every {}", seconds(rounds.checkpoint_interval))},
          {"schedule", run.optimizer.schedule ? grouped(run.optimizer.schedule->value) + " tokens"
                                              : "ends with the run"},
          {"seed", std::to_string(run.seed)}}};
@@ -120,7 +123,7 @@ std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
     std::vector<FactGroup> facts{
         run_facts(files, timeline, a),
         model_facts(files.run.model, a.parameters),
-        training_facts(files.run),
+        training_facts(files),
         sites_facts(files.run.sites, a),
         windows_facts(a),
         {"Software",

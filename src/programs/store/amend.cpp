@@ -31,8 +31,12 @@ Result<void> amend(Arguments const& arguments, Console const& console)
     chain::RunObjects const objects(**store, run->run);
     auto const manifest = manifest_of(*run);
     operate::AmendmentRequest const request{
-        config::make_run_spec(*run, manifest.value_or(Digest{}), 0, {}), manifest.has_value(),
-        arguments.values_of("only"), arguments.flag("zero-momentum"), arguments.text("reason")};
+        config::make_run_spec(*run, manifest.value_or(Digest{}), 0, {}),
+        manifest.has_value(),
+        run->states_drop_after,
+        arguments.values_of("only"),
+        arguments.flag("zero-momentum"),
+        arguments.text("reason")};
     auto const prepared = operate::prepare_amendment(objects, request, SystemClock{}.now());
     if (!prepared) return tl::unexpected(prepared.error());
     if (auto const warning = config::zero_rate_warning(*run, prepared->end))

@@ -12,6 +12,7 @@
 #include "protocol/rules/decided_work.hpp"
 #include "protocol/rules/heads.hpp"
 #include "protocol/rules/refusal.hpp"
+#include "protocol/upkeep/kept_rounds.hpp"
 
 namespace curtail::chain {
 
@@ -26,9 +27,11 @@ tl::unexpected<Error> wrong(std::string const& name, std::string why)
 
 class Verifier {
   public:
-    Verifier(VerifySource const& source, ChainSummary& summary) : source_(source), summary_(summary)
+    Verifier(VerifySource const& source, std::vector<LinkedCommit> const& chain,
+             ChainSummary& summary)
+        : source_(source), summary_(summary)
     {
-        oldest_kept_ = summary.tip.round.value - summary.run.params.keep_models + 1;
+        for (auto const& link : chain) kept_.add(link.commit);
     }
 
     // `parent` is null for commit 1, which decides nothing. That of a fork begins with work.
@@ -41,12 +44,8 @@ class Verifier {
             return good;
         }
         if (c.kind == Commit::Kind::roster) return {};
-        bool const kept = c.round.value >= oldest_kept_;
-        if (auto good =
-                payload(c.model.weights, kept || is_milestone(summary_.run.params, c.round));
-            !good)
-            return good;
-        return c.outer ? payload(c.outer->momentum, kept) : Result<void>{};
+        if (auto good = payload(c.model.weights, kept_.keeps_weights(c.round)); !good) return good;
+        return c.outer ? payload(c.outer->momentum, kept_.keeps(c.round)) : Result<void>{};
     }
 
   private:
@@ -133,7 +132,7 @@ class Verifier {
             return wrong(header_name(d.member, d.seq),
                          "its " + differing + " contradicts " + text_of(c));
         if (!header.delta) return {};
-        return payload(header.delta->payload, c.round.value >= oldest_kept_);
+        return payload(header.delta->payload, kept_.keeps(c.round));
     }
 
     static std::string text_of(Commit const& c)
@@ -162,7 +161,7 @@ class Verifier {
 
     VerifySource const& source_;
     ChainSummary& summary_;
-    std::int64_t oldest_kept_;
+    upkeep::KeptRounds kept_;
     Tokens tokens_;
     Ranges ledger_;
     std::map<SiteId, JournalHeads> heads_;  // those that the commit must name
@@ -234,9 +233,9 @@ Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit
     if (chain.empty()) return wrong(commit_name({1}), "the object is missing");
     if (auto good = check_commits(run, chain); !good) return tl::unexpected(good.error());
     ChainSummary summary;
-    summary.run = run.run;
     summary.tip = chain.back().commit;
-    Verifier verifier(source, summary);
+    summary.run = in_force(run.run, summary.tip);
+    Verifier verifier(source, chain, summary);
     Commit const* parent = nullptr;
     for (auto const& [commit, sha256] : chain) {
         if (auto good = verifier.commit(parent, commit); !good) return tl::unexpected(good.error());

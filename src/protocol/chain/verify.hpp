@@ -71,7 +71,7 @@ struct ChainSummary {
         std::int64_t refused{};        ///< refused contributions
         friend bool operator==(SiteShare const&, SiteShare const&) = default;
     };
-    protocol::RunSpec run;
+    protocol::RunSpec run;    ///< with the terms that `tip` states
     protocol::Commit tip;     ///< the newest commit
     std::int64_t commits{};   ///< all commits, including the genesis
     std::int64_t merges{};    ///< merge commits
@@ -110,8 +110,8 @@ struct ChainSummary {
 /// - the header of each included contribution announces the work that the commit records;
 /// - protocol::refusal() finds no reason to refuse an included contribution;
 /// - each payload of a model, of outer momentum or of an included delta has the size and digest
-///   that its commit or header records. A payload may be missing if the run no longer keeps it
-///   (protocol::Params::keep_models, protocol::Params::milestone_every).
+///   that its commit or header records. A payload may be missing if a commit's terms have
+///   allowed the run to delete it (upkeep::KeptRounds).
 ///
 /// Stops at the first fault: fails with `protocol`, and the message names the object. Fails so also
 /// if the chain is empty. An error of `source` is returned unchanged. `progress` receives how many

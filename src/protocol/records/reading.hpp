@@ -19,10 +19,10 @@ namespace curtail::protocol {
 /// then more than `drop_after` + `skew` before `now`, the current time by the store's clock.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
 
-/// Returns true if the run keeps the model of `round` for good (Params::milestone_every).
-[[nodiscard]] inline bool is_milestone(Params const& params, Round round)
+/// Returns true if a run with this Params::milestone_every keeps the model of `round` for good.
+[[nodiscard]] inline bool is_milestone(std::int64_t milestone_every, Round round)
 {
-    return params.milestone_every > 0 && round.value % params.milestone_every == 0;
+    return milestone_every > 0 && round.value % milestone_every == 0;
 }
 
 }  // namespace curtail::protocol

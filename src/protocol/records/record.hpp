@@ -343,8 +343,8 @@ struct TermChange {
 struct Amendment {
     RunId run;
     std::int64_t number{1};
-    Digest previous;  ///< digest of amendment `number` - 1; for number 1, of run.json
-    CommitRef base;   ///< the newest commit when the amendment was made
+    Digest previous;    ///< digest of amendment `number` - 1; for number 1, of run.json
+    CommitNumber base;  ///< the newest commit when the amendment was made
     std::vector<TermChange> changes;  ///< sorted by term
     bool zero_momentum{};             ///< also forget the momentum of the outer optimizer
     std::string reason;               ///< for people

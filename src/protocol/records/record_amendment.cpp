@@ -38,16 +38,15 @@ std::vector<TermChange> read_changes(json::ObjectReader& r)
 
 Result<EncodedRecord> encode_if_valid(Amendment const& a)
 {
-    auto encoded = fields::finish_with_self(json::Object{
-        {"format", record_format},
-        {"run", a.run.value},
-        {"n", a.number},
-        {"previous", a.previous.hex()},
-        {"base", json::Object{{"n", a.base.number.value}, {"sha256", a.base.sha256.hex()}}},
-        {"changes", of(a.changes)},
-        {"zero_momentum", a.zero_momentum},
-        {"reason", a.reason},
-        {"time", to_unix_ms(a.time)}});
+    auto encoded = fields::finish_with_self(json::Object{{"format", record_format},
+                                                         {"run", a.run.value},
+                                                         {"n", a.number},
+                                                         {"previous", a.previous.hex()},
+                                                         {"base", a.base.value},
+                                                         {"changes", of(a.changes)},
+                                                         {"zero_momentum", a.zero_momentum},
+                                                         {"reason", a.reason},
+                                                         {"time", to_unix_ms(a.time)}});
     auto const read = decode_amendment(encoded.bytes, amendment_name(a.number));
     return fields::if_valid(std::move(encoded), read);
 }
@@ -64,9 +63,7 @@ Result<Amendment> decode_amendment(std::string_view bytes, std::string const& na
         a.number = fields::count(r, "n", 1);
         fields::require_name(r, name, amendment_name(a.number));
         a.previous = fields::digest(r, "previous");
-        r.object("base", [&](json::ObjectReader& o) {
-            a.base = {{fields::count(o, "n", 1)}, fields::digest(o, "sha256")};
-        });
+        a.base = {fields::count(r, "base", 1)};
         a.changes = read_changes(r);
         a.zero_momentum = r.boolean("zero_momentum");
         a.reason = fields::text(r, "reason");

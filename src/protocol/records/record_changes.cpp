@@ -159,7 +159,7 @@ Changed changed(Terms const& terms, std::vector<TermChange> const& changes)
 
 std::optional<std::string> invalid_value(std::vector<TermChange> const& changes)
 {
-    auto const read = with_values({{{"any"}}, {}, {}, {}}, changes, fields::Together::unknown);
+    auto const read = with_values({}, changes, fields::Together::unknown);
     return read ? std::nullopt : std::optional(read.error());
 }
 

@@ -14,7 +14,7 @@ std::int64_t raw(Millis value) { return value.count(); }
 void put(std::int64_t& to, std::int64_t value) { to = value; }
 void put(Millis& to, std::int64_t value) { to = Millis{value}; }
 
-std::vector<SiteId> read_sites(json::ObjectReader& r)
+std::vector<SiteId> read_sites(json::ObjectReader& r, std::size_t least)
 {
     std::vector<SiteId> sites;
     std::set<SiteId> known;
@@ -24,8 +24,8 @@ std::vector<SiteId> read_sites(json::ObjectReader& r)
         r.require(good, "sites", "must be a list of different names");
         if (good) sites.push_back({*text});
     }
-    r.require(!sites.empty() && sites.size() <= sites_limit, "sites",
-              fmt::format("must be 1 to {}", sites_limit));
+    r.require(sites.size() >= least && sites.size() <= sites_limit, "sites",
+              fmt::format("must be {} to {}", least, sites_limit));
     return sites;
 }
 
@@ -63,7 +63,7 @@ Terms terms(json::ObjectReader& r, Together together)
         o.require(lasts, "drop_after_ms",
                   "must be at least twice round_time_ms and checkpoint_interval_ms");
     });
-    terms.sites = read_sites(r);
+    terms.sites = read_sites(r, together == Together::unknown ? 0 : 1);
     if (!is_null(r, "tokens")) terms.budget = Tokens{count(r, "tokens", 1)};
     return terms;
 }

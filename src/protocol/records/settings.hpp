@@ -44,6 +44,12 @@ struct ParamKey {
     char const* file;    ///< its name in run files, where times are in s
     std::int64_t least;
     std::int64_t most;
+    /// Whether 0 in a record means that the run file does not state it. A run file has 1 or more.
+    bool zero_is_absent{};
+    [[nodiscard]] constexpr std::int64_t least_in_file() const
+    {
+        return zero_is_absent ? 1 : least;
+    }
 };
 
 /// Calls `visit(key, field)` for each field of Params except block_tokens, in the order of the
@@ -66,7 +72,7 @@ void each_param(P& p, Visit const& visit)
     count("keep_models", p.keep_models, 1, keep_models_limit);
     time("lease_ms", "lease_s", p.lease);
     count("local_steps", p.local_steps, 0, max_integer);
-    count("max_aside", p.max_aside, 0);
+    visit(ParamKey{"max_aside", "max_aside", 0, max_count, true}, p.max_aside);
     count("max_missed", p.max_missed, 1);
     count("max_staleness", p.max_staleness, 0);
     count("max_undecided", p.max_undecided, 1, max_undecided_limit);
@@ -82,6 +88,12 @@ void each_param(P& p, Visit const& visit)
     count("staleness_discount_permille", p.staleness_discount_permille, 0, max_permille);
     time("status_interval_ms", "status_interval_s", p.status_interval);
     time("sweep_after_ms", "sweep_after_s", p.sweep_after);
+}
+
+/// Returns Params::drop_after of a run file that does not state it.
+[[nodiscard]] constexpr Millis default_drop_after(Params const& p)
+{
+    return 3 * std::max(p.round_time, p.checkpoint_interval);
 }
 
 /// Returns the shortest allowed Params::drop_after. A commit decides work of a healthy member about

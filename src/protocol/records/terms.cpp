@@ -24,10 +24,22 @@ RunSpec with_terms(RunSpec run, Terms const& terms)
 
 RunSpec in_force(RunSpec const& run, Commit const& tip) { return with_terms(run, tip.terms); }
 
+bool changes_falling_rates(RunSpec const& run, Commit const& commit, Terms const& before,
+                           Terms const& after)
+{
+    auto const now = with_terms(run, before);
+    return with_terms(run, after).schedule() != now.schedule() &&
+           now.is_warmdown(commit.totals.tokens);
+}
+
 std::optional<std::string> obstacle(RunSpec const& run, Commit const& commit, Terms const& before,
                                     Terms const& after)
 {
-    auto const now = with_terms(run, before);
+    if (changes_falling_rates(run, commit, before, after))
+        return fmt::format(
+            "it changes the budget after {} tokens, but the learning rates already fall toward the "
+            "end of the budget of {} tokens",
+            commit.totals.tokens.value, with_terms(run, before).end().value);
     auto const changed = with_terms(run, after);
     if (changed.stream_blocks() > run.data_blocks())
         return fmt::format(
@@ -39,11 +51,6 @@ std::optional<std::string> obstacle(RunSpec const& run, Commit const& commit, Te
     for (auto const& m : commit.members) needed += m.held;
     if (!Ranges::between(0, changed.stream_blocks()).contains(needed))
         return "its budget ends before blocks that are done, aside or held by a member";
-    if (changed.schedule() != now.schedule() && now.is_warmdown(commit.totals.tokens))
-        return fmt::format(
-            "it changes the budget after {} tokens, but the learning rates already fall toward the "
-            "end of the budget of {} tokens",
-            commit.totals.tokens.value, now.end().value);
     return std::nullopt;
 }
 
@@ -51,9 +58,9 @@ tl::expected<Terms, std::string> amended(RunSpec const& run, Commit const& commi
                                          Amendment const& amendment)
 {
     if (amendment.run != run.run) return tl::unexpected("it belongs to run " + amendment.run.value);
-    if (amendment.base.number > commit.number)
-        return tl::unexpected(fmt::format("it was made on commit {}, which does not exist",
-                                          amendment.base.number.value));
+    if (amendment.base > commit.number)
+        return tl::unexpected(
+            fmt::format("it was made on commit {}, which does not exist", amendment.base.value));
     auto after = changed(commit.terms, amendment.changes);
     if (!after) return after;
     if (auto why = obstacle(run, commit, commit.terms, *after)) return tl::unexpected(*why);

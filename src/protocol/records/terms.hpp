@@ -14,6 +14,10 @@ namespace curtail::protocol {
 /// Returns `run` with the terms that `tip` states. They govern the commit that follows `tip`.
 [[nodiscard]] RunSpec in_force(RunSpec const& run, Commit const& tip);
 
+/// Returns whether an amendment from `before` to `after` would change the schedule of the learning
+/// rates although they already fall in `commit`.
+[[nodiscard]] bool changes_falling_rates(RunSpec const& run, Commit const& commit,
+                                         Terms const& before, Terms const& after);
 /// Says why no amendment can change the terms from `before` to `after` in `commit`, whose own terms
 /// do not count: for example, because the new budget ends before blocks that the model includes.
 /// `run` gives all that no amendment can change. Empty: an amendment can.

@@ -21,7 +21,7 @@ CommitNumber model_before(Commit const& commit)
 // longer names, and deltas that `old` decided.
 void delete_between(Commit const& old, Commit const& newer, Params const& params, Machine& machine)
 {
-    if (old.kind != Commit::Kind::roster && !is_milestone(params, old.round))
+    if (old.kind != Commit::Kind::roster && !is_milestone(params.milestone_every, old.round))
         machine.send(Delete{old.model.weights.name});
     if (old.outer && newer.outer != old.outer) machine.send(Delete{old.outer->momentum.name});
     Round const before{old.round.value - (old.kind == Commit::Kind::merge ? 1 : 0)};

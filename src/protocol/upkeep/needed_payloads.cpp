@@ -24,7 +24,7 @@ void NeededPayloads::add(protocol::Commit const& commit)
     newest_ = commit.number;
     round_ = commit.round;
     for (auto const& part : commit.payloads()) named_[part.name] = commit.round;
-    if (protocol::is_milestone(params_, commit.round))
+    if (protocol::is_milestone(params_.milestone_every, commit.round))
         milestones_.insert(commit.model.weights.name);
     for (auto const& d : commit.decided) decided_[{d.member, d.seq}] = commit.round;
     auto before = std::move(members_);

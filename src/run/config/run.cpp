@@ -110,20 +110,20 @@ void read_param(json::ObjectReader& r, protocol::ParamKey const& key, Millis& ti
 
 void read_param(json::ObjectReader& r, protocol::ParamKey const& key, std::int64_t& count)
 {
-    count = read_integer(r, key.file, count, key.least, key.most);
+    if (key.zero_is_absent && r.any(key.file) == nullptr) return;
+    count = read_integer(r, key.file, count, key.least_in_file(), key.most);
 }
 
-protocol::Params read_rounds(json::ObjectReader& r)
+void read_rounds(json::ObjectReader& r, Run& run)
 {
-    protocol::Params p;
+    auto& p = run.rounds;
     p.block_tokens = {
         read_integer(r, "block_tokens", p.block_tokens.value, 1, protocol::max_block_tokens)};
     protocol::each_param(
         p, [&](protocol::ParamKey const& key, auto& field) { read_param(r, key, field); });
-    if (r.any("drop_after_s") == nullptr)
-        p.drop_after = 3 * std::max(p.round_time, p.checkpoint_interval);
+    run.states_drop_after = r.any("drop_after_s") != nullptr;
+    if (!run.states_drop_after) p.drop_after = protocol::default_drop_after(p);
     check_drop_after(r, p);
-    return p;
 }
 
 // The run's folder. It may be missing, but neither it nor its nearest existing parent may be a
@@ -203,7 +203,7 @@ void read_sections(json::ObjectReader& r, Run& run)
     r.object(
         "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
     r.object(
-        "rounds", [&](Reader& o) { run.rounds = read_rounds(o); }, false);
+        "rounds", [&](Reader& o) { read_rounds(o, run); }, false);
     auto const read_held_out = [&bounds = run.held_out](Reader& o) {
         bounds.rise_nats = read_number(o, "warn_rise_nats", bounds.rise_nats, 0, 1e6);
         bounds.behind_models =

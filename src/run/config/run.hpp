@@ -114,6 +114,7 @@ struct Run {
     OptimizerSettings optimizer;
     protocol::Outer outer;
     protocol::Params rounds;
+    bool states_drop_after{};  ///< otherwise `rounds` has protocol::default_drop_after()
     HeldOutBounds held_out;
     std::vector<Site> sites;
     /// The site whose power and speed count for always-on training in a region without a site.

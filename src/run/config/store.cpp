@@ -22,6 +22,17 @@ std::string read_url(json::ObjectReader& r, std::string const& key)
     return text;
 }
 
+std::string read_proxy(json::ObjectReader& r)
+{
+    auto text = r.text("proxy", "");
+    auto const url = http::parse_url(text);
+    r.require(
+        text.empty() || (url && !url->has_credentials), "proxy",
+        "must be the URL of an HTTP proxy, like http://proxy.example.org:3128, without a user "
+        "name");
+    return text;
+}
+
 void read_access(json::ObjectReader& r, std::filesystem::path const& file, store::S3Access& access)
 {
     access.endpoint = read_url(r, "endpoint");
@@ -29,7 +40,7 @@ void read_access(json::ObjectReader& r, std::filesystem::path const& file, store
     access.credentials.profile = r.text("profile", "");
     access.credentials.instance_role = read_url(r, "instance_role");
     access.connection.ca_file = read_optional_path(r, file, "ca_file");
-    access.connection.proxy = read_url(r, "proxy");
+    access.connection.proxy = read_proxy(r);
 }
 
 void read_s3(json::ObjectReader& r, std::filesystem::path const& file, store::Address& address)

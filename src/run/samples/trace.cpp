@@ -10,6 +10,7 @@
 
 #include "base/core/csv.hpp"
 #include "base/core/files.hpp"
+#include "base/core/foreign_text.hpp"
 #include "base/core/text.hpp"
 
 namespace curtail::samples {
@@ -87,7 +88,7 @@ class TraceParser {
                        "check that this is a CSV file");
         if (auto const at = find_invalid_utf8(*line))
             return bad(fmt::format("invalid UTF-8 at byte {}", *at + 1),
-                       "convert the file, for example with iconv -t UTF-8");
+                       "find out the file's encoding, then convert it: iconv -f ENCODING -t UTF-8");
         return line;
     }
 
@@ -200,6 +201,10 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
 
 Result<Trace> parse_trace(std::string_view text, std::string const& source, std::size_t row_limit)
 {
+    for (auto foreign : {wide_text(text), foreign_line_ends(text)})
+        if (foreign)
+            return fail(ExitCode::data, "cannot read trace " + source, std::move(foreign->why),
+                        std::move(foreign->remedy));
     return TraceParser(text, source, row_limit).parse();
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/core/files.hpp"
+#include "base/core/foreign_text.hpp"
 #include "base/core/text.hpp"
 #include "trainer/data/text_files.hpp"
 
@@ -46,16 +47,22 @@ Result<void> take_file(fs::path const& file, Corpus& corpus, Sha256& hash)
 {
     auto const text = read_file(file, max_file_bytes);
     if (!text) return tl::unexpected(text.error());
-    if (auto const at = find_invalid_utf8(*text))
-        return fail(ExitCode::data, "cannot read text " + file.string(),
-                    "not UTF-8 at byte " + std::to_string(*at),
-                    "convert it, for example with iconv -f LATIN1 -t UTF-8");
+    if (auto foreign = foreign_encoding(*text))
+        return fail(ExitCode::data, "cannot read text " + file.string(), std::move(foreign->why),
+                    std::move(foreign->remedy));
     hash.update(sha256(*text).hex());
     auto const content = without_byte_order_mark(*text);
     corpus.bytes += static_cast<std::int64_t>(content.size());
     auto const documents = cut_documents(content);
     corpus.documents.insert(corpus.documents.end(), documents.begin(), documents.end());
     return {};
+}
+
+std::string empty_text(std::span<fs::path const> sources)
+{
+    std::string names;
+    for (auto const& source : sources) names += (names.empty() ? "" : ", ") + source.string();
+    return "there is no text in " + names;
 }
 
 class SplitMix64 {
@@ -98,7 +105,7 @@ Result<Corpus> read_corpus(std::span<fs::path const> sources)
         if (auto done = take_file(file, corpus, hash); !done) return tl::unexpected(done.error());
     if (corpus.documents.empty())
         return fail(ExitCode::no_input, "cannot read text",
-                    sources.empty() ? "no file is named" : "it is empty",
+                    sources.empty() ? "no file is named" : empty_text(sources),
                     "name a UTF-8 file or a folder of .txt files");
     corpus.digest = hash.finish();
     return corpus;

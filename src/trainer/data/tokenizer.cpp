@@ -6,6 +6,7 @@
 
 #include "base/core/base64.hpp"
 #include "base/core/files.hpp"
+#include "base/core/foreign_text.hpp"
 #include "base/core/text.hpp"
 
 namespace curtail::data {
@@ -14,9 +15,9 @@ namespace {
 // Parses `text` and stores its token. Returns what is wrong with the line; empty if it is good.
 std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
 {
-    auto const space = std::min(text.find(' '), text.size());
+    auto const space = std::min(text.find_first_of(" \t"), text.size());
     auto bytes = from_base64(text.substr(0, space));
-    auto const number = parse_number<std::int64_t>(text.substr(std::min(space + 1, text.size())));
+    auto const number = parse_number<std::int64_t>(trim(text.substr(space)));
     if (!bytes || bytes->empty() || !number) return "is not a token and its rank";
     if (*number < 0 || *number >= max_vocabulary_size)
         return "has a rank outside 0 to " + std::to_string(max_vocabulary_size - 1);
@@ -83,16 +84,21 @@ Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::str
 
 Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& source)
 {
+    auto const bad = [&](std::string why, std::string remedy) {
+        return fail(ExitCode::data, "cannot read tokenizer " + source, std::move(why),
+                    std::move(remedy));
+    };
+    for (auto foreign : {wide_text(text), foreign_line_ends(text)})
+        if (foreign) return bad(std::move(foreign->why), std::move(foreign->remedy));
     std::vector<std::string> ranks;
     std::size_t number = 0;
-    for (auto line : split(without_byte_order_mark(text), '\n')) {
+    for (auto const raw : split(without_byte_order_mark(text), '\n')) {
         ++number;
-        if (line.ends_with('\r')) line.remove_suffix(1);
+        auto const line = trim(raw);  // as tiktoken does
         if (line.empty()) continue;
         if (auto const why = add_rank(line, ranks); !why.empty())
-            return fail(ExitCode::data, "cannot read tokenizer " + source,
-                        "line " + std::to_string(number) + " " + why,
-                        "a line is: base64 of the token's bytes, a space, its rank");
+            return bad("line " + std::to_string(number) + " " + why,
+                       "a line is: base64 of the token's bytes, a space, its rank");
     }
     return from_ranks(std::move(ranks), source);
 }

@@ -96,8 +96,8 @@ void Recorder::warn_of_zero_rate(StepMetrics const& step, Tokens end)
     event(runlog::ZeroRate{step.step, step.progress, end});
     log_.warning(fmt::format(
         "the learning rate is 0 from token {} on, and the run ends after {} tokens: these steps "
-        "change no weight; stop the run, and continue it with `curtail-store fork` and a longer "
-        "optimizer.schedule_tokens",
+        "change no weight; stop the training, and continue it with a longer "
+        "optimizer.schedule_tokens (a run in a store: with `curtail-store fork`)",
         step.progress.value, end.value));
 }
 

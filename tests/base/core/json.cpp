@@ -75,6 +75,24 @@ TEST(Json, AByteOrderMarkInARecordIsNamed)
               "UTF-8 without the mark");
 }
 
+TEST(Json, NamesTheEncodingAndLineEndsOfOtherMachines)
+{
+    std::string wide;
+    for (char const c : std::string("{\"a\": 1}")) wide += {c, '\0'};
+    for (auto const& text : {"\xFF\xFE" + wide, wide}) {
+        auto const value = parse(text, "run.json", Dialect::comments);
+        ASSERT_FALSE(value);
+        EXPECT_EQ(value.error().message(),
+                  "cannot read run.json: it is UTF-16LE, not UTF-8; convert it with iconv -f "
+                  "UTF-16LE -t UTF-8");
+    }
+    auto const commented = parse("{\r// comment\r\"a\": 1\r}\r", "run.json", Dialect::comments);
+    ASSERT_FALSE(commented);
+    EXPECT_THAT(commented.error().message(),
+                HasSubstr("its lines end with carriage returns only; convert its line ends"));
+    EXPECT_TRUE(parse("{\r\"a\": 1\r}\r", "run.json", Dialect::comments));
+}
+
 TEST(Json, RejectsNulBytes)
 {
     using namespace std::string_view_literals;

@@ -75,6 +75,22 @@ TEST(Sci, OfAForkCountsItsOwnTokensOnly)
     EXPECT_THAT(rows.back().second.value(), HasSubstr("commit 12 of run mine, with 1"));
 }
 
+// The run file is that of the machine that makes the report; an amendment may have changed the
+// terms.
+TEST(Facts, AreThoseOfTheTermsInForce)
+{
+    auto files = small_run();
+    files.spec = protocol::RunSpec{};
+    files.spec->params.round_time = Seconds{77};
+    files.spec->outer.type = protocol::Outer::Type::nesterov;
+    files.spec->outer.mu = 0.125;
+    std::string all;
+    for (auto const& group : account_of(files).facts)
+        for (auto const& [name, value] : group.rows) all += name + ": " + value.value_or("") + "\n";
+    EXPECT_THAT(all, HasSubstr("round, two or more sites: 77 s"));
+    EXPECT_THAT(all, HasSubstr("mu 0.125"));
+}
+
 // EAST is polled from 0:00 and holds devices from 0:00 to 2:30, WEST from 1:00 and from 1:00 to
 // 3:00. The last record is of 3:06.
 TEST(Sci, CountsTheHoursInWhichNodesAreIdleBetweenJobs)

@@ -58,6 +58,7 @@ class SmallRun {
         spec_.blocks_per_epoch = blocks;
         spec_.tensors = {"wte", "head"};
         spec_.sites = {{"A"}, {"B"}};
+        spec_.optimizer.batch_tokens = {8};
         spec_.outer.type = protocol::Outer::Type::nesterov;
         spec_.params.block_tokens = {8};
         spec_.params.grant_quantum = 8;
@@ -109,26 +110,47 @@ class SmallRun {
         begin();
         a_ = join("A", 1);
         b_ = join("B", 2);
-        protocol::Amendment a;
-        a.run = spec_.run;
-        a.number = 1;
-        a.previous = protocol::encode(spec_).sha256;
         auto terms = tip().terms;
         terms.params.max_staleness = 3;
         terms.params.grant_quantum = 4;
         terms.outer.mu = 0.5;
-        a.base = {tip().number, {}};
-        a.changes = protocol::changes(tip().terms, terms);
-        auto const encoded = protocol::encode(a);
-        put(protocol::amendment_name(1), encoded.bytes);
-        protocol::Intents intents;
-        intents.amend = protocol::NextAmendment{{1, encoded.sha256}, a};
-        commit({}, intents);
+        amend(terms);
         auto const late = contribute(b_, 1);
         for (std::int64_t seq = 1; seq <= 3; ++seq) merge({contribute(a_, seq)});
         merge({contribute(a_, 4), late});
         merge({contribute(a_, 5), contribute(b_, 2)});
         merge({contribute(a_, 6), contribute(b_, 3)});
+    }
+    /// Appends a commit that takes in an amendment to `terms`.
+    void amend(protocol::Terms const& terms)
+    {
+        auto const& last = tip().amended;
+        protocol::Amendment a;
+        a.run = spec_.run;
+        a.number = last ? last->number + 1 : 1;
+        a.previous = last ? last->sha256 : protocol::encode(spec_).sha256;
+        a.base = tip().number;
+        a.changes = protocol::changes(tip().terms, terms);
+        auto const encoded = protocol::encode(a);
+        put(protocol::amendment_name(a.number), encoded.bytes);
+        protocol::Intents intents;
+        intents.amend = protocol::NextAmendment{{a.number, encoded.sha256}, a};
+        commit({}, intents);
+    }
+    /// Appends `merges` merges of both members, which must exist.
+    void merge_both(std::int64_t merges)
+    {
+        for (std::int64_t i = 0; i < merges; ++i)
+            merge({contribute(a_, tip().find(a_)->seq.value + 1),
+                   contribute(b_, tip().find(b_)->seq.value + 1)});
+    }
+    /// Makes another chain of `merges` merges of two members.
+    void make_both(std::int64_t merges)
+    {
+        begin();
+        a_ = join("A", 1);
+        b_ = join("B", 2);
+        merge_both(merges);
     }
     /// Makes another chain: its last commit merges `contributions` contributions of each of A and
     /// B.

@@ -108,7 +108,7 @@ Amendment an_amendment()
     a.run = {"test"};
     a.number = 3;
     a.previous = sha256("second");
-    a.base = {{7}, sha256("commit 7")};
+    a.base = {7};
     a.changes = {{"params.gather_time_ms", 3000, 2000}, {"sites.D", nullptr, true}};
     a.zero_momentum = true;
     a.reason = "a new owner joins";

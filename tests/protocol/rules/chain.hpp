@@ -91,7 +91,7 @@ class Chain : public testing::Test {
         Amendment a;
         a.run = run.run;
         a.number = tip.amended ? tip.amended->number + 1 : 1;
-        a.base = {tip.number, {}};
+        a.base = tip.number;
         a.changes = changes(tip.terms, terms);
         a.zero_momentum = zero_momentum;
         Intents intents;

@@ -29,7 +29,7 @@ class AmendedRun : public testing::Test {
         Amendment a;
         a.run = run.run;
         a.previous = s.store().last_amendment();
-        a.base = {tip().number, {}};
+        a.base = tip().number;
         a.changes = changes(tip().terms, terms);
         return encode(a).bytes;
     }

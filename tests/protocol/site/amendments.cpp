@@ -127,7 +127,7 @@ TEST_F(Amendments, ChangeOnlyWhatTheyState)
     Amendment late;
     late.run = run.run;
     late.number = 2;
-    late.base = {tip.number, {}};
+    late.base = tip.number;
     late.changes = changes(older, fewer);
     EXPECT_THAT(late.changes, ElementsAre(TermChange{"sites.C", true, {}}));
     auto const after = amended(run, tip, late);
@@ -143,7 +143,7 @@ TEST_F(Amendments, AreVoidIfTheyWereMadeOnOtherValues)
     wanted.params.gather_time = Seconds{1};
     Amendment late;
     late.run = run.run;
-    late.base = {tip.number, {}};
+    late.base = tip.number;
     late.changes = changes(before, wanted);
     EXPECT_TRUE(amended(run, tip, late));
     wanted.params.gather_time = Seconds{2};
@@ -151,8 +151,22 @@ TEST_F(Amendments, AreVoidIfTheyWereMadeOnOtherValues)
     auto const after = amended(run, tip, late);
     ASSERT_FALSE(after);
     EXPECT_THAT(after.error(), HasSubstr("made when rounds.gather_time_s was"));
-    late.base.number = tip.number.next();
+    late.base = tip.number.next();
     EXPECT_THAT(amended(run, tip, late).error(), HasSubstr("which does not exist"));
+}
+
+// No name has a meaning of its own.
+TEST_F(Amendments, RetireASiteWithAnyName)
+{
+    for (auto const* name : {"any", "A", "sites", "params"}) {
+        Amendment amendment;
+        amendment.run = run.run;
+        amendment.number = 1;
+        amendment.base = {1};
+        amendment.changes = {{std::string("sites.") + name, true, nullptr}};
+        auto const encoded = encode_if_valid(amendment);
+        EXPECT_TRUE(encoded) << name;
+    }
 }
 
 // A budget that changes while the learning rates fall would make them jump.

@@ -218,7 +218,7 @@ class InterruptedOuterStep : public Interrupted {
         amendment.run = run.run;
         amendment.number = 1;
         amendment.previous = sha256(objects.at(run_name));
-        amendment.base = {parent.number, {}};
+        amendment.base = parent.number;
         amendment.changes = {{"outer.eta", exact(parent.terms.outer.eta), exact(eta)}};
         auto const encoded = encode(amendment);
         objects[amendment_name(1)] = encoded.bytes;

@@ -168,14 +168,17 @@ TEST_F(RunFile, HasTheRangesOfStoredRuns)
         bool const alone = std::string_view(key.file) != "drop_after_s";  // it depends on others
         if (text.find(key.file) != std::string::npos || !alone) return;
         double const unit = std::string_view(key.file).ends_with("_s") ? 1e-3 : 1;
-        auto const least = with(key.file, unit * static_cast<double>(key.least));
+        auto const least = with(key.file, unit * static_cast<double>(key.least_in_file()));
         ASSERT_TRUE(least) << key.file << least.error().message();
         auto const stored = encode(make_run_spec(*least, {}, 1'000'000, {"w"}));
         auto const read = protocol::decode_run(stored.bytes);
         EXPECT_TRUE(read) << read.error().message();
-        EXPECT_FALSE(with(key.file, unit * static_cast<double>(key.least - 1))) << key.file;
+        EXPECT_FALSE(with(key.file, unit * static_cast<double>(key.least_in_file() - 1)))
+            << key.file;
         EXPECT_FALSE(with(key.file, 1.001 * unit * static_cast<double>(key.most))) << key.file;
     });
+    EXPECT_THAT(message_with("\"skew_s\": 2", "\"skew_s\": 2, \"max_aside\": 0"),
+                HasSubstr("rounds.max_aside: must be 1 to"));
     auto const negative = read_with("\"lr_scale\": 0.5", "\"lr_scale\": 0.5, \"warmdown\": -0.0");
     ASSERT_TRUE(negative) << negative.error().message();
     EXPECT_TRUE(protocol::decode_run(encode(make_run_spec(*negative, {}, 1'000'000, {"w"})).bytes));

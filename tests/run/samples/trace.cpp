@@ -138,7 +138,13 @@ INSTANTIATE_TEST_SUITE_P(
                  "rows and keep one per time"},
         BadTrace{"NotUtf8", "point_time,A\n2026-01-11T14:20Z,\xE9\n",
                  "cannot read trace signals/t.csv, line 2: invalid UTF-8 at byte 19; "
-                 "convert the file, for example with iconv -t UTF-8"}),
+                 "find out the file's encoding, then convert it: iconv -f ENCODING -t UTF-8"},
+        BadTrace{"Utf16", "\xFF\xFEp",
+                 "cannot read trace signals/t.csv: it is UTF-16LE, not UTF-8; convert it with "
+                 "iconv -f UTF-16LE -t UTF-8"},
+        BadTrace{"CarriageReturns", "point_time,A\r2026-01-11T14:20Z,1\r",
+                 "cannot read trace signals/t.csv: its lines end with carriage returns only; "
+                 "convert its line ends: tr '\\r' '\\n' < FILE > NEW_FILE"}),
     [](auto const& tested) { return tested.param.name; });
 
 TEST(Trace, AcceptsTheLimitsOfIntensity)

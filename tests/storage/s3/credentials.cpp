@@ -355,6 +355,22 @@ TEST(SharedFile, SkipsNestedValuesAndReadsWindowsLineEnds)
     EXPECT_FALSE((*profile)->contains("part"));
 }
 
+TEST(SharedFile, ReadsAProfileThatIsIndentedAsAWhole)
+{
+    auto const profile = find_profile(
+        "  [default]\n  # comment\n  aws_access_key_id = a\n\n"
+        "  s3 =\n    part = 5\n  aws_secret_access_key = b\n \t\n",
+        "default", "f");
+    ASSERT_TRUE(profile) << profile.error().message();
+    ASSERT_TRUE(*profile);
+    EXPECT_EQ((*profile)->at("aws_access_key_id"), "a");
+    EXPECT_EQ((*profile)->at("aws_secret_access_key"), "b");
+    EXPECT_FALSE((*profile)->contains("part"));
+    EXPECT_THAT(
+        find_profile("[default]\raws_access_key_id = a\r", "default", "f").error().message(),
+        HasSubstr("its lines end with carriage returns only"));
+}
+
 TEST(CommandLine, IsSplitAtSpacesOutsideQuotes)
 {
     EXPECT_THAT(*split_command(R"(a  "b c"  'd "e' f\ g "h\"i" x''y)"),

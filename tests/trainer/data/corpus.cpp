@@ -133,7 +133,10 @@ TEST(Corpus, MissingOrEmptyTextIsNoInput)
     EXPECT_EQ(read(folder / "none.txt").error().code, ExitCode::no_input);
     EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("the folder has no .txt file"));
     ASSERT_TRUE(write_file(folder / "a.txt", ""));
-    EXPECT_EQ(read(folder / "a.txt").error().code, ExitCode::no_input);
+    auto const empty = read(folder / "a.txt");
+    EXPECT_EQ(empty.error().code, ExitCode::no_input);
+    EXPECT_THAT(empty.error().message(),
+                HasSubstr("there is no text in " + (folder / "a.txt").string()));
 }
 
 TEST(Corpus, AnErrorNamesFileAndByteOfInvalidUtf8)
@@ -143,6 +146,29 @@ TEST(Corpus, AnErrorNamesFileAndByteOfInvalidUtf8)
     auto const failed = read(folder.path());
     EXPECT_EQ(failed.error().code, ExitCode::data);
     EXPECT_THAT(failed.error().message(), HasSubstr("latin.txt: not UTF-8 at byte 2"));
+}
+
+// As Windows programs write it. Without a mark, its bytes are valid UTF-8.
+TEST(Corpus, NamesTheWideEncodingOfAText)
+{
+    test::TemporaryFolder const folder;
+    for (bool const big : {false, true})
+        for (bool const marked : {false, true})
+            for (std::string const plain : {"Some plain text, with words.\r\n", "ok"}) {
+                std::string text;
+                if (marked) text = big ? "\xFE\xFF" : "\xFF\xFE";
+                for (char const c : plain)
+                    text += big ? std::string{'\0', c} : std::string{c, '\0'};
+                ASSERT_TRUE(write_file(folder / "wide.txt", text));
+                auto const failed = read(folder / "wide.txt");
+                ASSERT_FALSE(failed) << big << marked;
+                EXPECT_EQ(failed.error().code, ExitCode::data);
+                std::string const name = big ? "UTF-16BE" : "UTF-16LE";
+                EXPECT_THAT(failed.error().message(), HasSubstr("it is " + name + ", not UTF-8"));
+                EXPECT_THAT(failed.error().message(), HasSubstr("iconv -f " + name + " -t UTF-8"));
+            }
+    ASSERT_TRUE(write_file(folder / "wide.txt", std::string(2000, 'a') + '\0' + "b"));
+    EXPECT_TRUE(read(folder / "wide.txt")) << "a NUL byte alone";
 }
 
 TEST(Shuffle, IsAPermutationThatDependsOnTheSeedOnly)

@@ -178,6 +178,22 @@ TEST(Tokenizer, RankFilesOfOtherMachinesAreTheSame)
     EXPECT_EQ(read->digest(), tokenizer.digest());
 }
 
+TEST(Tokenizer, WhiteSpaceAroundRanksHasNoMeaning)
+{
+    auto const tokenizer = small_tokenizer();
+    std::string text;
+    for (char const c : tokenizer.to_tiktoken()) {
+        if (c == '\n') text += " \t\n";
+        else text += c == ' ' ? '\t' : c;
+    }
+    auto const read = Tokenizer::parse(text + "  \t", "again");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->digest(), tokenizer.digest());
+    std::ranges::replace(text, '\n', '\r');
+    EXPECT_THAT(Tokenizer::parse(text, "x").error().message(),
+                HasSubstr("its lines end with carriage returns only"));
+}
+
 TEST(Tokenizer, TwoChainsOfMergesToTheSameBytesLeaveOneToken)
 {
     // Runs of one letter let two chains of merges reach the same bytes.

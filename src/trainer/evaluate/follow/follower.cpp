@@ -92,7 +92,7 @@ class Follower {
         if (auto good = check_data(); !good) return tl::unexpected(good.error());
         for (;;) {
             auto const pending =
-                pending_models(models_.models(), lines_.lines(), models_.keep_models());
+                pending_models(models_.models(), lines_.lines(), models_.oldest_kept());
             if (pending.empty()) return models_.is_complete();
             // A copy, because an update moves the models.
             // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
@@ -172,11 +172,10 @@ class Follower {
         auto const now = monotonic_now();
         if (!lost_ || lost_->commit != line.commit) lost_ = LossSighting{line.commit, now};
         bool const goes_on = !models_.is_complete();
-        LostModel const lost{
-            .is_kept = is_kept(models_.models(), line.commit, models_.keep_models()),
-            .is_newest = goes_on && models_.models().back().number == line.commit,
-            .lost_for = std::chrono::duration_cast<Millis>(now - lost_->since),
-            .repair_wait = models_.repair_wait()};
+        LostModel const lost{.is_kept = line.round >= models_.oldest_kept(),
+                             .is_newest = goes_on && models_.models().back().number == line.commit,
+                             .lost_for = std::chrono::duration_cast<Millis>(now - lost_->since),
+                             .repair_wait = models_.repair_wait()};
         if (!stays_lost(lost)) {
             auto error = failure.error;
             error.code = ExitCode::temporary;

@@ -29,18 +29,11 @@ Digest model_of(protocol::Commit const& commit) { return commit.model.weights.sh
 
 std::span<protocol::Commit const> pending_models(std::span<protocol::Commit const> models,
                                                  std::span<runlog::HeldOutLine const> lines,
-                                                 std::int64_t keep_models)
+                                                 Round oldest_kept)
 {
     if (auto const newest = newest_with_line(models, lines)) return models.subspan(*newest + 1);
-    auto const kept = std::min(models.size(), static_cast<std::size_t>(keep_models));
-    return models.last(kept);
-}
-
-bool is_kept(std::span<protocol::Commit const> models, CommitNumber commit,
-             std::int64_t keep_models)
-{
-    auto const kept = models.last(std::min(models.size(), static_cast<std::size_t>(keep_models)));
-    return std::ranges::count(kept, commit, &protocol::Commit::number) > 0;
+    auto const first = std::ranges::lower_bound(models, oldest_kept, {}, &protocol::Commit::round);
+    return models.subspan(static_cast<std::size_t>(first - models.begin()));
 }
 
 bool stays_lost(LostModel const& model)

@@ -22,20 +22,15 @@ namespace curtail::follow {
 /// of the same name if its commit is not in `models` or has another model. Such a line does not
 /// count.
 ///
-/// Without a line, the first model is the oldest that the run keeps: one of the newest
-/// `keep_models` ones. After a line, every later model follows, even if the run has deleted it.
+/// Without a line, the first model is that of `oldest_kept`, the oldest round that the run keeps.
+/// After a line, every later model follows, even if the run has deleted it.
 [[nodiscard]] std::span<protocol::Commit const> pending_models(
     std::span<protocol::Commit const> models, std::span<runlog::HeldOutLine const> lines,
-    std::int64_t keep_models);
-
-/// Returns whether the run keeps the model of `commit`: whether it is one of the newest
-/// `keep_models` ones.
-[[nodiscard]] bool is_kept(std::span<protocol::Commit const> models, CommitNumber commit,
-                           std::int64_t keep_models);
+    Round oldest_kept);
 
 /// A model that is missing or damaged in the store.
 struct LostModel {
-    bool is_kept{};        ///< see is_kept()
+    bool is_kept{};        ///< whether the run keeps its round
     bool is_newest{};      ///< whether it is the newest model of a run that goes on
     Millis lost_for{0};    ///< time since the model was first found lost
     Millis repair_wait{};  ///< of the run's parameters

@@ -49,6 +49,7 @@ void RunModels::add(protocol::Commit commit)
         model.model = commit.model;
         model.totals = commit.totals;
     }
+    kept_.add(commit);
     tip_ = std::move(commit);
 }
 

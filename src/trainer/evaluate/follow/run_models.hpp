@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "protocol/chain/run_objects.hpp"
+#include "protocol/upkeep/kept_rounds.hpp"
 #include "run/config/run.hpp"
 
 namespace curtail::follow {
@@ -29,7 +30,7 @@ class RunModels {
     [[nodiscard]] std::span<protocol::Commit const> models() const { return models_; }
     /// The run's run.json. The run must have begun, as for the next three.
     [[nodiscard]] protocol::RunSpec const& spec() const { return *spec_; }
-    [[nodiscard]] std::int64_t keep_models() const { return tip_->terms.params.keep_models; }
+    [[nodiscard]] Round oldest_kept() const { return kept_.oldest(); }
     [[nodiscard]] Millis repair_wait() const { return tip_->terms.params.repair_wait; }
     [[nodiscard]] bool is_complete() const { return tip_->complete; }
 
@@ -42,6 +43,7 @@ class RunModels {
     std::optional<protocol::RunSpec> spec_;  ///< empty: the run has not begun
     std::optional<protocol::Commit> tip_;    ///< the newest commit
     std::vector<protocol::Commit> models_;
+    upkeep::KeptRounds kept_;
 };
 
 }  // namespace curtail::follow
