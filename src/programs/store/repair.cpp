@@ -104,8 +104,10 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
+    auto const record = objects.record(protocol::run_name);
+    if (!record) return tl::unexpected(record.error());
     chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
-                              run->store_for(**site), run->run);
+                              sha256(record->value_or("")), run->run);
     auto const chain = operate::repair_chain(objects, copies);
     if (!chain) return tl::unexpected(chain.error());
     if (auto whole = finish_chain(objects, *chain, arguments, console); !whole) return whole;

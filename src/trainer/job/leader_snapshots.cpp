@@ -2,6 +2,7 @@
 #include "trainer/job/leader_snapshots.hpp"
 
 #include "base/core/clock.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::trainer {
 
@@ -22,8 +23,9 @@ void LeaderSnapshots::begin(Position const& position, std::optional<std::string>
     } else if (!writing_ && changed_) {
         report({ExitCode::unavailable,
                 "snapshot not saved",
-                "cannot identify this run in the store",
-                {}});
+                "cannot identify this run: " + protocol::commit_name({1}) +
+                    " in the store is missing, damaged or not readable",
+                "`curtail-store repair` creates it again from a site's copies"});
     }
     set_gate(writing_ ? SnapshotGate::State::writing : SnapshotGate::State::open);
 }
