@@ -67,7 +67,7 @@ Result<void> check_connection(programs::Arguments const& arguments, SiteId const
 // How long a start of MPI may take: as long as ranks may wait for each other.
 Millis start_limit(std::filesystem::path const& run_file, Log const& log)
 {
-    auto const in_time = trainer::limit_reads(log);
+    auto const in_time = trainer::limit_reads("the run file and the data", log);
     auto const run = config::read_run(run_file);
     return run ? run->training.rank_timeout : comm::Patience{}.limit;
 }
