@@ -94,11 +94,10 @@ def restored_store_gets_its_commits_back():
 
 
 @case(seconds=8)
-def backup_restored_under_another_address_is_refused_by_who_knows_more():
+def backup_restored_under_another_address_gets_its_commits_back():
     with ThreeSites() as run:
         backup = run.folder / "out/store2"
         shutil.copytree(run.store_folder, backup, ignore=shutil.ignore_patterns(".*"))
-        old = max(backup.glob("runs/small/commits/0*.json"))
         run.wait_for_commit(run.newest() + 3)
         run.stop()
         newest = run.newest()
@@ -106,9 +105,6 @@ def backup_restored_under_another_address_is_refused_by_who_knows_more():
         run.config["store"] = "file:out/store2"
         run.save()
         run.store = backup / "runs/small"
-        refused = run.train("A", code=76).stderr
-        expect("curtail-store repair" in refused, refused)
-        expect(run.newest() == int(old.stem), "it has written commits of its own")
         execute(program("curtail-store"), "repair", run.run_file, "--site", "A")
         expect(run.newest() == newest, "repair has not brought the commits back")
         run.jobs = {"A": run.start_training("A")}
