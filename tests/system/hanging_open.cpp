@@ -33,30 +33,30 @@ Function next(char const* name)
 
 }  // namespace
 
-#define CURTAIL_HANGING_OPEN(name)                                                    \
-    extern "C" int name(char const* path, int flags, ...)                             \
-    {                                                                                 \
-        va_list arguments;                                                            \
-        va_start(arguments, flags);                                                   \
-        mode_t const mode = mode_in(flags, arguments);                                \
-        va_end(arguments);                                                            \
-        hang_at(path);                                                                \
-        static auto const real = next<int (*)(char const*, int, ...)>(#name);         \
-        return real(path, flags, mode);                                               \
+#define CURTAIL_HANGING_OPEN(name)                                            \
+    extern "C" int name(char const* path, int flags, ...)                     \
+    {                                                                         \
+        va_list arguments;                                                    \
+        va_start(arguments, flags);                                           \
+        mode_t const mode = mode_in(flags, arguments);                        \
+        va_end(arguments);                                                    \
+        hang_at(path);                                                        \
+        static auto const real = next<int (*)(char const*, int, ...)>(#name); \
+        return real(path, flags, mode);                                       \
     }
 CURTAIL_HANGING_OPEN(open)
 CURTAIL_HANGING_OPEN(open64)
 
-#define CURTAIL_HANGING_OPENAT(name)                                                  \
-    extern "C" int name(int folder, char const* path, int flags, ...)                 \
-    {                                                                                 \
-        va_list arguments;                                                            \
-        va_start(arguments, flags);                                                   \
-        mode_t const mode = mode_in(flags, arguments);                                \
-        va_end(arguments);                                                            \
-        hang_at(path);                                                                \
-        static auto const real = next<int (*)(int, char const*, int, ...)>(#name);    \
-        return real(folder, path, flags, mode);                                       \
+#define CURTAIL_HANGING_OPENAT(name)                                               \
+    extern "C" int name(int folder, char const* path, int flags, ...)              \
+    {                                                                              \
+        va_list arguments;                                                         \
+        va_start(arguments, flags);                                                \
+        mode_t const mode = mode_in(flags, arguments);                             \
+        va_end(arguments);                                                         \
+        hang_at(path);                                                             \
+        static auto const real = next<int (*)(int, char const*, int, ...)>(#name); \
+        return real(folder, path, flags, mode);                                    \
     }
 CURTAIL_HANGING_OPENAT(openat)
 CURTAIL_HANGING_OPENAT(openat64)

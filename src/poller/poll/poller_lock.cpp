@@ -33,9 +33,7 @@ struct Holder {
 Holder this_process()
 {
     std::random_device random;
-    return {process::host_name(),
-            process::process_namespace(),
-            process::this_process(),
+    return {process::host_name(), process::process_namespace(), process::this_process(),
             fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random())};
 }
 
@@ -97,7 +95,8 @@ Result<void> check_dead(Holder const& holder, fs::path const& file, std::optiona
 {
     // Without /proc, these have no value.
     bool const is_visible = holder.process.boot == process::boot_id() &&
-                            holder.processes == process::process_namespace() && !holder.processes.empty();
+                            holder.processes == process::process_namespace() &&
+                            !holder.processes.empty();
     if (is_visible)
         return process::is_running(holder.process) ? is_held(holder, "") : Result<void>{};
     auto const renewed = change_time(file);

@@ -21,8 +21,7 @@ void LeaderSnapshots::begin(Position const& position, std::optional<std::string>
         writing_ = true;
         changed_ = false;
     } else if (!writing_ && changed_) {
-        report({ExitCode::unavailable,
-                "snapshot not saved",
+        report({ExitCode::unavailable, "snapshot not saved",
                 "cannot identify this run: " + protocol::commit_name({1}) +
                     " in the store is missing, damaged or not readable",
                 "`curtail-store repair` creates it again from a site's copies"});

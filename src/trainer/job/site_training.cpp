@@ -196,7 +196,8 @@ Watchdog::Limits end_of_hung(TrainOptions const& options, SiteInputs const& inpu
 {
     auto const times = stop_times(options, inputs);
     return {[&stop, times] { return stop_deadline(stop, times, StopPoint::hung_ends); },
-            times.grace, [log](Error const&) {
+            times.grace,
+            [log](Error const&) {
                 log.error(Error{ExitCode::unavailable, "cannot leave in time",
                                 "a read or write, or a rank, takes too long",
                                 "check the file systems of the site's folder and of the store"}

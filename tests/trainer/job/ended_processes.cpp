@@ -117,8 +117,8 @@ TEST_F(EndedProcesses, AreUnknownIfTheFileIsDamaged)
 TEST_F(EndedProcesses, AreTheLast64)
 {
     for (std::uint32_t nonce = 0; nonce < 100; ++nonce) (void)next(nonce);
-    auto const listed = json::parse_file(folder / "processes.json", json::Dialect::strict,
-                                         json::record_limits);
+    auto const listed =
+        json::parse_file(folder / "processes.json", json::Dialect::strict, json::record_limits);
     ASSERT_TRUE(listed);
     auto const& processes = *listed->as_object()->find("processes")->as_array();
     ASSERT_EQ(processes.size(), 64U);
