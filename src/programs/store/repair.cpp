@@ -90,6 +90,13 @@ Result<void> finish_chain(chain::RunObjects const& objects, operate::ChainRepair
          "fork` to continue from an older commit"});
 }
 
+// Empty: the run has no usable record. operate::repair() says so.
+std::optional<std::int64_t> elements_in(std::optional<std::string> const& record)
+{
+    auto const spec = record ? protocol::decode_run(*record) : Result<protocol::RunSpec>{};
+    return record && spec ? config::parameters_of(*spec) : std::nullopt;
+}
+
 Result<void> repair(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));
@@ -99,19 +106,17 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     auto const store = store::open_store(run->store_for(**site));
     if (!store) return tl::unexpected(store.error());
     chain::RunObjects const objects(**store, run->run);
-    auto const spec = objects.spec();
-    if (!spec) return tl::unexpected(spec.error());
+    auto const record = objects.record(protocol::run_name);
+    if (!record) return tl::unexpected(record.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
-    auto const record = objects.record(protocol::run_name);
-    if (!record) return tl::unexpected(record.error());
     chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
                               sha256(record->value_or("")), run->run);
     auto const chain = operate::repair_chain(objects, copies);
     if (!chain) return tl::unexpected(chain.error());
     if (auto whole = finish_chain(objects, *chain, arguments, console); !whole) return whole;
-    auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
+    auto const elements = elements_in(*record);
     auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
     print(*chain, *repaired, *run, console);

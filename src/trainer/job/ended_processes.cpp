@@ -69,8 +69,8 @@ json::Array entries_in(std::filesystem::path const& path, std::string const& loc
     for (auto const& one : *list) {
         auto const* entry = one.as_object();
         auto const* nonce = entry != nullptr ? entry->find("nonce") : nullptr;
-        bool const known = nonce != nullptr && nonce->as_integer() != nullptr &&
-                           !entry->text_at("boot").empty() && !entry->text_at("host").empty();
+        bool const known =
+            nonce != nullptr && nonce->as_integer() != nullptr && !entry->text_at("boot").empty();
         if (known && entry->text_at("lock") == lock) entries.push_back(one);
     }
     return entries;

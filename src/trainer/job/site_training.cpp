@@ -233,6 +233,8 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     return done;
 }
 
+constexpr std::int64_t ignored_steps = 5;  // the first steps are slower than the others
+
 // Returns the device of this rank, if the model fits on it.
 Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_node, int ranks)
 {
@@ -325,8 +327,9 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                                  .try_update = !device->is_cpu(),
                                  .whole_steps_only = options.alone,
                                  .take_energy_j = rank_energy(*device, options.on_node)};
-    auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
-    auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
+    auto operators =
+        rank_operators(inputs->run, options.gpu, *device,
+                       rows_at_once(*inputs, collectives, engine_options.device_rows), log);
     if (auto all = fail_together(collectives, operators.map([](auto const&) {})); !all) return all;
     auto const gpu = details_of(*operators);
     if (*operators) {
@@ -340,7 +343,6 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                        : model::Parameters(inputs->run.model);
     Engine engine(inputs->run, inputs->loader, exchanging, std::move(weights),
                   std::move(engine_options));
-    constexpr std::int64_t ignored_steps = 5;  // the first steps are slower than the others
     engine.timer().trace({folder / ("profile-" + std::to_string(collectives.rank()) + ".json"),
                           collectives.rank(), ignored_steps, options.profiled_steps});
     SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
