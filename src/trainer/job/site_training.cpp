@@ -278,6 +278,15 @@ json::Object details_of(std::optional<model::CheckedOperators> const& operators)
             {"attention_s", operators->attention_took.count()}};
 }
 
+// Members of a run get their weights from its store.
+model::Parameters weights_at_start(TrainOptions const& options, SiteInputs const& inputs)
+{
+    auto const& run = inputs.run;
+    return options.alone
+               ? model::initial_parameters(run.model, static_cast<std::uint64_t>(run.seed))
+               : model::Parameters(run.model);
+}
+
 // A job that an operator holds does not start.
 Result<SiteInputs> refuse_held(SiteInputs inputs)
 {
@@ -336,12 +345,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
         engine_options.operators = std::move((*operators)->operators);
         start_timer.end("kernels");
     }
-    // Members of a run get their weights from its store.
-    auto weights = options.alone
-                       ? model::initial_parameters(inputs->run.model,
-                                                   static_cast<std::uint64_t>(inputs->run.seed))
-                       : model::Parameters(inputs->run.model);
-    Engine engine(inputs->run, inputs->loader, exchanging, std::move(weights),
+    Engine engine(inputs->run, inputs->loader, exchanging, weights_at_start(options, *inputs),
                   std::move(engine_options));
     engine.timer().trace({folder / ("profile-" + std::to_string(collectives.rank()) + ".json"),
                           collectives.rank(), ignored_steps, options.profiled_steps});
