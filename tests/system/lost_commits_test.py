@@ -94,6 +94,27 @@ def restored_store_gets_its_commits_back():
         run.expect_whole(before)
 
 
+@case(seconds=8)
+def backup_restored_under_another_address_gets_its_commits_back():
+    with ThreeSites() as run:
+        backup = run.folder / "out/store2"
+        shutil.copytree(run.store_folder, backup, ignore=shutil.ignore_patterns(".*"))
+        run.wait_for_commit(run.newest() + 3)
+        run.stop()
+        newest = run.newest()
+        before = run.records()
+        run.config["store"] = "file:out/store2"
+        run.save()
+        run.store = backup / "runs/small"
+        execute(program("curtail-store"), "repair", run.run_file, "--site", "A")
+        expect(run.newest() == newest, "repair has not brought the commits back")
+        run.jobs = {"A": run.start_training("A")}
+        run.wait_for_commit(newest + 1)
+        run.stop()
+        changed = [name for name, data in before.items() if run.records().get(name) != data]
+        expect(not changed, f"lost or replaced: {changed}")
+
+
 @case(seconds=11)
 def foreign_object_ends_the_run_at_its_number_only():
     with ThreeSites() as run:

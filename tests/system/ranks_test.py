@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from harness import (LONG, PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
+from harness import (BUILD, LONG, PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
                      mpirun, program, program_of, rank_of, wait_for)
 
 GRACE_S = 6
@@ -185,6 +185,27 @@ def stop_request_ends_a_start_that_waits_for_credentials():
         expect(job.wait(30) == 0, f"exit code {job.returncode}\n{run.log()}")
         expect(time.monotonic() - began < KILL_S, "it did not end at once")
         expect("there was nothing to save" in run.log() and not asks(), run.log())
+
+
+@case(seconds=15)
+def stop_request_ends_a_start_whose_file_system_hangs():
+    launcher = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 3}
+    with SmallRun(ranks=1, training=PACED, launcher=launcher) as run:
+        job = run.start_training("A")
+        wait_for(lambda: list((run.out / "sites/A").glob("snapshot-a.*")), "a snapshot")
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(20) == 0, f"exit code {job.returncode}")
+        for part in ("processes.json", "permission.json", "snapshot-"):
+            before = run.log().count("open hangs")
+            job = run.start(program("curtail-forward-stop"), "env",
+                            f"LD_PRELOAD={BUILD}/tests/libhanging_open.so",
+                            f"HANGING_OPEN={part}", *run.training("A", 1, ()))
+            wait_for(lambda: run.log().count("open hangs") > before, part)
+            began = time.monotonic()
+            job.send_signal(signal.SIGTERM)
+            job.wait(30)
+            expect(time.monotonic() - began < 3 + 2, f"{part}: it did not end in time")
+            expect("cannot leave in time" in run.log(), run.log())
 
 
 @case(seconds=9)

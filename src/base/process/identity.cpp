@@ -94,6 +94,18 @@ std::string host_name()
     return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+std::string process_namespace()
+{
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+}
+
+ProcessIdentity this_process()
+{
+    auto const stat = read_process_stat(getpid());
+    return {getpid(), stat ? stat->started : 0, boot_id()};
+}
+
 bool is_running(ProcessIdentity const& identity)
 {
     if (identity.boot != boot_id()) return false;

@@ -31,6 +31,11 @@ struct ProcessStat {
 /// Returns an id that changes with each boot of this machine.
 [[nodiscard]] std::string boot_id();
 [[nodiscard]] std::string host_name();
+/// Returns the name of this process's namespace of process ids: a container has ids of its own.
+/// Empty without /proc.
+[[nodiscard]] std::string process_namespace();
+/// Returns the identity of this process.
+[[nodiscard]] ProcessIdentity this_process();
 
 /// Returns whether the process that `identity` describes exists and is not a zombie. Where /proc
 /// hides the processes of other users, a process of another user with this id counts as the one.

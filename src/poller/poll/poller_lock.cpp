@@ -30,19 +30,10 @@ struct Holder {
     std::string nonce;
 };
 
-std::string process_namespace()
-{
-    std::error_code error;
-    return fs::read_symlink("/proc/self/ns/pid", error).string();
-}
-
 Holder this_process()
 {
     std::random_device random;
-    auto const stat = process::read_process_stat(getpid());
-    return {process::host_name(),
-            process_namespace(),
-            {getpid(), stat ? stat->started : 0, process::boot_id()},
+    return {process::host_name(), process::process_namespace(), process::this_process(),
             fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random())};
 }
 
@@ -104,7 +95,8 @@ Result<void> check_dead(Holder const& holder, fs::path const& file, std::optiona
 {
     // Without /proc, these have no value.
     bool const is_visible = holder.process.boot == process::boot_id() &&
-                            holder.processes == process_namespace() && !holder.processes.empty();
+                            holder.processes == process::process_namespace() &&
+                            !holder.processes.empty();
     if (is_visible)
         return process::is_running(holder.process) ? is_held(holder, "") : Result<void>{};
     auto const renewed = change_time(file);

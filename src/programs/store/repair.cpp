@@ -213,7 +213,6 @@ Result<void> check_parts(operate::RepairResult const& repaired, JournalRepair co
                     "incomplete");
     return {};
 }
-
 Result<void> repair(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));
@@ -224,11 +223,13 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     if (!opened) return tl::unexpected(opened.error());
     std::shared_ptr<store::ObjectStore> const store = std::move(*opened);
     chain::RunObjects const objects(*store, run->run);
+    auto const record = objects.record(protocol::run_name);
+    if (!record) return tl::unexpected(record.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
-                              run->store_for(**site), run->run);
+                              sha256(record->value_or("")), run->run);
     auto const chain = repair_chain(objects, copies, arguments, console);
     if (!chain) return tl::unexpected(chain.error());
     auto const journal = repair_journal(store, *run, (*site)->site);

@@ -67,7 +67,7 @@ Result<void> check_connection(programs::Arguments const& arguments, SiteId const
 // How long a start of MPI may take: as long as ranks may wait for each other.
 Millis start_limit(std::filesystem::path const& run_file, Log const& log)
 {
-    auto const in_time = trainer::limit_reads(log);
+    auto const in_time = trainer::limit_reads("the run file and the data", log);
     auto const run = config::read_run(run_file);
     return run ? run->training.rank_timeout : comm::Patience{}.limit;
 }
@@ -169,8 +169,13 @@ int main(int argc, char** argv)
          "  curtail-train inputs/runs/demo.json --site CAISO_NORTH --alone\n"
          "  curtail-train --mpi-check inputs/runs/demo.json --site CAISO_NORTH\n"
          "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
-         "with 0. Before it has begun\n"
-         "to train, it ends at once: there is nothing to save. A SIGTERM to mpirun\n"
+         "with 0. Before it locks\n"
+         "the site's folder, it ends at once: there is nothing to save. A process that hangs ends "
+         "within the grace, with 69.\n"
+         "Other exit codes: 69 if work was lost or refused, 75 if another process of this site has "
+         "joined, 76 if the store\n"
+         "has lost commits, has another history or a foreign object, or a merge contradicts its "
+         "contributions. A SIGTERM to mpirun\n"
          "is different: mpirun kills its ranks within 2 s, unless it runs under "
          "curtail-forward-stop.\n"
          "On a terminal, the trainer shows its progress. Ranks under mpirun have no terminal: see "

@@ -26,12 +26,15 @@ CommitNumber number_of(std::string const& name)
 
 RecordCache::RecordCache(CacheSettings const& settings, store::Address const& address,
                          RunId const& run)
+    : RecordCache(settings, sha256(address.url + "\n" + address.access.endpoint), run)
+{
+}
+
+RecordCache::RecordCache(CacheSettings const& settings, Digest const& key, RunId const& run)
     : shared_(settings.shared), log_(settings.log), progress_(settings.progress)
 {
     if (settings.folder.empty()) return;
-    // One file per run and store.
-    auto const place = sha256(address.url + "\n" + address.access.endpoint).hex();
-    path_ = settings.folder / "records" / (run.value + "-" + place.substr(0, 16));
+    path_ = settings.folder / "records" / (run.value + "-" + key.hex().substr(0, 16));
     if (auto opened = open(); !opened) disable(opened.error());
 }
 

@@ -36,8 +36,10 @@ struct CacheSettings {
 /// Thread-safe. Any number of processes may use the same folder.
 class RecordCache {
   public:
-    /// Opens the cache of run `run` in the store at `address`. Never fails: a cache that cannot be
-    /// opened is empty, and `settings.log` receives the reason.
+    /// Opens the cache of run `run` with the key `key`. Never fails: a cache that cannot be opened
+    /// is empty, and `settings.log` receives the reason.
+    RecordCache(CacheSettings const& settings, Digest const& key, RunId const& run);
+    /// Opens the cache of the run in the store at `address`.
     RecordCache(CacheSettings const& settings, store::Address const& address, RunId const& run);
     ~RecordCache();
     RecordCache(RecordCache const&) = delete;

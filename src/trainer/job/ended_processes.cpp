@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
+#include "base/process/identity.hpp"
 
 namespace curtail::trainer {
 namespace {
@@ -14,23 +16,64 @@ namespace {
 // A member that has ended is listed in the newest commit only until others remove it.
 constexpr std::size_t most_kept = 64;
 
-// The inode of the folder's lock as text; empty if there is no lock.
+// Identifies the folder's lock; empty if there is none.
 std::string lock_of(std::filesystem::path const& folder)
 {
     struct stat info = {};
     auto const path = folder / "lock";
-    return ::lstat(path.c_str(), &info) == 0 ? std::to_string(info.st_ino) : std::string();
+    if (::lstat(path.c_str(), &info) != 0) return {};
+    return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
 }
 
-// The nonces in the order of the processes. Empty if the file does not fit the lock.
-json::Array nonces_in(std::filesystem::path const& path, std::string const& lock)
+json::Object entry_of(std::uint32_t nonce, std::string const& lock)
+{
+    auto const process = process::this_process();
+    return {{"nonce", std::int64_t{nonce}},
+            {"lock", lock},
+            {"host", process::host_name()},
+            {"boot", process.boot},
+            {"processes", process::process_namespace()},
+            {"pid", std::int64_t{process.pid}},
+            {"started", static_cast<std::int64_t>(process.started)}};
+}
+
+// False also if nobody can tell: the file may be from another machine, or its lock may hold on one
+// machine only.
+bool has_ended(json::Object const& entry, json::Object const& own)
+{
+    bool const same_host = entry.text_at("host") == own.text_at("host");
+    if (entry.text_at("boot") != own.text_at("boot")) return same_host;
+    auto const* pid = entry.find("pid");
+    auto const* started = entry.find("started");
+    auto const* pid_number = pid != nullptr ? pid->as_integer() : nullptr;
+    auto const* start_number = started != nullptr ? started->as_integer() : nullptr;
+    auto const place = own.text_at("processes");
+    bool const visible = !place.empty() && entry.text_at("processes") == place;
+    if (!visible || pid_number == nullptr || start_number == nullptr ||
+        !std::in_range<pid_t>(*pid_number))
+        return false;
+    return !process::is_running({static_cast<pid_t>(*pid_number),
+                                 static_cast<std::uint64_t>(*start_number),
+                                 std::string(own.text_at("boot"))});
+}
+
+// The entries in the order of the processes; none of those that another lock protects.
+json::Array entries_in(std::filesystem::path const& path, std::string const& lock)
 {
     auto const file = json::parse_file(path, json::Dialect::strict, json::record_limits);
     auto const* object = file ? file->as_object() : nullptr;
-    if (lock.empty() || object == nullptr || object->text_at("lock") != lock) return {};
-    auto const* nonces = object->find("nonces");
-    auto const* list = nonces != nullptr ? nonces->as_array() : nullptr;
-    return list != nullptr ? *list : json::Array{};
+    auto const* listed = object != nullptr ? object->find("processes") : nullptr;
+    auto const* list = listed != nullptr ? listed->as_array() : nullptr;
+    json::Array entries;
+    if (list == nullptr || lock.empty()) return entries;
+    for (auto const& one : *list) {
+        auto const* entry = one.as_object();
+        auto const* nonce = entry != nullptr ? entry->find("nonce") : nullptr;
+        bool const known =
+            nonce != nullptr && nonce->as_integer() != nullptr && !entry->text_at("boot").empty();
+        if (known && entry->text_at("lock") == lock) entries.push_back(one);
+    }
+    return entries;
 }
 
 }  // namespace
@@ -40,15 +83,17 @@ std::set<std::uint32_t> ended_processes(std::filesystem::path const& folder, std
 {
     auto const path = folder / "processes.json";
     auto const lock = lock_of(folder);
-    auto nonces = nonces_in(path, lock);
+    auto entries = entries_in(path, lock);
+    auto const own = entry_of(nonce, lock);
     std::set<std::uint32_t> ended;
-    for (auto const& earlier : nonces)
-        if (auto const* number = earlier.as_integer())
-            ended.insert(static_cast<std::uint32_t>(*number));
-    nonces.emplace_back(std::int64_t{nonce});
-    if (nonces.size() > most_kept)
-        nonces.erase(nonces.begin(), nonces.end() - static_cast<std::ptrdiff_t>(most_kept));
-    json::Object const file{{"lock", lock}, {"nonces", std::move(nonces)}};
+    for (auto const& earlier : entries)
+        if (has_ended(*earlier.as_object(), own))
+            ended.insert(
+                static_cast<std::uint32_t>(*earlier.as_object()->find("nonce")->as_integer()));
+    entries.emplace_back(own);
+    if (entries.size() > most_kept)
+        entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(most_kept));
+    json::Object const file{{"processes", std::move(entries)}};
     if (auto written = write_file(path, json::to_pretty(file)); !written)
         log.warning(written.error().message() +
                     "; after an unexpected end, the site's next process joins later");

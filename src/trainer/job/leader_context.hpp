@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/core/log.hpp"
+#include "base/core/time_limit.hpp"
 #include "protocol/records/record.hpp"
 #include "run/config/run.hpp"
 #include "trainer/engine/fitting_rows.hpp"
@@ -45,6 +46,7 @@ struct LeaderContext {
     LogPublisher* publisher;  ///< null: the site trains alone, without a store
     StartTimer& start_timer;
     FittingRows& fitting_rows;
+    std::optional<TimeLimit>& start_limit;  ///< reset when the training begins
     StopTimes stop_times;
     Log log;
     std::filesystem::path folder;  ///< the site's folder, which has the snapshots

@@ -2,6 +2,7 @@
 #include "trainer/job/leader_snapshots.hpp"
 
 #include "base/core/clock.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::trainer {
 
@@ -20,10 +21,10 @@ void LeaderSnapshots::begin(Position const& position, std::optional<std::string>
         writing_ = true;
         changed_ = false;
     } else if (!writing_ && changed_) {
-        report({ExitCode::unavailable,
-                "snapshot not saved",
-                "cannot identify this run in the store",
-                {}});
+        report({ExitCode::unavailable, "snapshot not saved",
+                "cannot identify this run: " + protocol::commit_name({1}) +
+                    " in the store is missing, damaged or not readable",
+                "`curtail-store repair` creates it again from a site's copies"});
     }
     set_gate(writing_ ? SnapshotGate::State::writing : SnapshotGate::State::open);
 }

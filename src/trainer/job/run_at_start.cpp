@@ -20,11 +20,14 @@ Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_a
                        id = inputs.run.run](CallLimits const& call) -> Result<RunAtStart> {
         auto opened = store::open_store(address);
         if (!opened) return tl::unexpected(opened.error());
-        RunAtStart run{std::move(*opened), {}};
+        RunAtStart run{std::move(*opened), {}, {}};
         auto const record =
             chain::RunObjects(*run.store, id, nullptr, call).record(protocol::run_name);
         if (!record && call.is_over()) return tl::unexpected(record.error());
-        if (record && *record) run.spec = protocol::decode_run(**record);
+        if (record && *record) {
+            run.spec = protocol::decode_run(**record);
+            run.sha256 = sha256(**record);
+        }
         return run;
     };
     return answer_in_time<RunAtStart>(start_read_limit, stop_at, open);

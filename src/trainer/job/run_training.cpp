@@ -52,7 +52,7 @@ std::shared_ptr<DirectPayloads> direct_payloads(LeaderContext const& context,
 }
 
 RoundExecutor::Parts executor_parts(LeaderContext const& context,
-                                    std::shared_ptr<store::ObjectStore> store,
+                                    std::shared_ptr<store::ObjectStore> store, Digest const& run,
                                     std::shared_ptr<SnapshotGate> gate)
 {
     auto const initial = [shape = context.run.model](std::int64_t seed) {
@@ -76,8 +76,8 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
         .limits = {.payload = Millis{60'000 + bytes / bytes_per_ms}},
         .kept = std::make_shared<chain::KeptPayloads>(context.folder / "kept"),
         .commits = std::make_shared<chain::RecordCache>(
-            chain::CacheSettings{context.folder / "kept", context.log, {}, true},
-            context.run.store_for(context.site), context.run.run),
+            chain::CacheSettings{context.folder / "kept", context.log, {}, true}, run,
+            context.run.run),
         .direct = std::move(direct),
         .identify = !context.training_id};
     if (auto* const publisher = context.publisher; publisher != nullptr) {
@@ -99,11 +99,12 @@ std::optional<protocol::CommitRef> newest_copy(chain::RecordCache& commits)
 }  // namespace
 
 Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
-                          protocol::RunSpec const& spec,
-                          std::shared_ptr<store::ObjectStore> const& store)
+                          protocol::RunSpec const& spec, RunAtStart const& run)
 {
     auto const gate = std::make_shared<SnapshotGate>();
-    auto parts = executor_parts(context, store, gate);
+    // A run keeps its record when its store moves. A site that begins the run writes its own spec.
+    auto const record = run.sha256.value_or(protocol::encode(spec).sha256);
+    auto parts = executor_parts(context, run.store, record, gate);
     std::uint32_t const nonce = std::random_device{}();
     protocol::Site site({{context.site.site, nonce},
                          spec,
@@ -118,6 +119,7 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     RoundThread thread(std::move(site), std::move(parts),
                        {exit_by, context.site.launch.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
+    context.start_limit.reset();
     MemberLoop loop(ranks, context, thread, *gate);
     auto const exit = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();

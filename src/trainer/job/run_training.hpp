@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "protocol/records/record.hpp"
-#include "storage/store/object_store.hpp"
 #include "trainer/job/leader_context.hpp"
+#include "trainer/job/run_at_start.hpp"
 #include "trainer/job/site_ranks.hpp"
 
 namespace curtail::trainer {
@@ -13,7 +13,6 @@ namespace curtail::trainer {
 /// Only the leader calls this function, while the other ranks are in SiteRanks::follow(). The
 /// caller dismisses them afterwards.
 [[nodiscard]] Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
-                                        protocol::RunSpec const& spec,
-                                        std::shared_ptr<store::ObjectStore> const& store);
+                                        protocol::RunSpec const& spec, RunAtStart const& run);
 
 }  // namespace curtail::trainer

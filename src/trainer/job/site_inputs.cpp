@@ -3,6 +3,8 @@
 
 #include <ATen/Version.h>
 
+#include <algorithm>
+
 #include "base/core/build_info.hpp"
 #include "base/core/text.hpp"
 #include "protocol/chain/chain.hpp"
@@ -70,12 +72,12 @@ Result<config::Site> find_site(config::Run const& run, std::filesystem::path con
                 suggest_name(site.value, names));
 }
 
-TimeLimit limit_reads(Log const& log)
+TimeLimit limit_reads(std::string const& what, Log const& log, Millis limit)
 {
-    auto const limit = comm::Patience{}.limit;
+    limit = std::max(limit, comm::Patience{}.limit);
     return {limit,
             {ExitCode::unavailable, "cannot begin to train",
-             "reading the run file and the data takes longer than " + format_duration(limit),
+             "reading " + what + " takes longer than " + format_duration(limit),
              "check the file systems that have them"},
             [log](Error const& error) { log.error(error.message()); }};
 }

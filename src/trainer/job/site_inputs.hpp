@@ -21,9 +21,9 @@ struct SiteInputs {
                                              std::filesystem::path const& run_file,
                                              SiteId const& site);
 
-/// Returns a limit for what a rank reads at its start: as long as the others wait for it then. A
-/// file server may hang.
-[[nodiscard]] TimeLimit limit_reads(Log const& log);
+/// Returns a limit for what a rank reads at its start, such as "the data": `limit`, or as long as
+/// the others wait for it then, if that is longer. A file server may hang.
+[[nodiscard]] TimeLimit limit_reads(std::string const& what, Log const& log, Millis limit = {});
 
 /// Reads the run file and opens the data. Fails with `config` if the run file has no site `site` or
 /// if the run's model or token budget does not fit the data. Fails with `unavailable` if the loaded

@@ -27,6 +27,7 @@
 #include "trainer/job/run_training.hpp"
 #include "trainer/job/site_inputs.hpp"
 #include "trainer/model/initialize.hpp"
+#include "trainer/rounds/watchdog.hpp"
 
 namespace curtail::trainer {
 namespace {
@@ -45,6 +46,7 @@ Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs con
     context.training_id = training_id_alone(spec);
     if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
     context.start_timer.end("resume");
+    context.start_limit.reset();
     return train_alone(ranks, context, spec.stream_blocks(), spec.end());
 }
 
@@ -58,7 +60,7 @@ Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs co
             return tl::unexpected(*other);
     if (auto resumed = resume_in_run(ranks, context, run.store); !resumed) return resumed;
     context.start_timer.end("resume");
-    auto const complete = train_in_run(ranks, context, spec, run.store);
+    auto const complete = train_in_run(ranks, context, spec, run);
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
     context.log.info("the run is complete");
@@ -118,6 +120,7 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 struct AtStart {
     StartTimer& timer;
     FittingRows& fitting_rows;
+    std::optional<TimeLimit>& limit;
     json::Object gpu;  ///< runlog::TrainerStart::gpu
 };
 
@@ -164,6 +167,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
                               publisher ? &*publisher : nullptr,
                               at_start.timer,
                               at_start.fitting_rows,
+                              at_start.limit,
                               stop_times(options, inputs),
                               log,
                               folder,
@@ -185,6 +189,23 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     }
 }
 
+// Ends a process that must stop and hangs, for example in a call of the file system. Until the
+// training begins, nothing else does.
+Watchdog::Limits end_of_hung(TrainOptions const& options, SiteInputs const& inputs,
+                             StopSignal const& stop, Log const& log)
+{
+    auto const times = stop_times(options, inputs);
+    return {[&stop, times] { return stop_deadline(stop, times, StopPoint::hung_ends); },
+            times.grace,
+            [log](Error const&) {
+                log.error(Error{ExitCode::unavailable, "cannot leave in time",
+                                "a read or write, or a rank, takes too long",
+                                "check the file systems of the site's folder and of the store"}
+                              .message());
+                std::_Exit(static_cast<int>(ExitCode::unavailable));
+            }};
+}
+
 Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                             AtStart const& at_start, Log const& log)
 {
@@ -203,12 +224,16 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     // The leader's records begin: from here on, no rank may just end. The others catch signals
     // already once they have passed this barrier.
     ranks.barrier();
+    Watchdog const watchdog(end_of_hung(options, inputs, stop, log));
+    at_start.limit.emplace(limit_reads("the site's folder", log, inputs.run.training.rank_timeout));
     stop.catch_signals();
     auto done = other_format ? tl::unexpected((*run)->spec->error())
                              : lead(options, inputs, run, ranks, at_start, log);
     ranks.dismiss();
     return done;
 }
+
+constexpr std::int64_t ignored_steps = 5;  // the first steps are slower than the others
 
 // Returns the device of this rank, if the model fits on it.
 Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_node, int ranks)
@@ -253,6 +278,15 @@ json::Object details_of(std::optional<model::CheckedOperators> const& operators)
             {"attention_s", operators->attention_took.count()}};
 }
 
+// Members of a run get their weights from its store.
+model::Parameters weights_at_start(TrainOptions const& options, SiteInputs const& inputs)
+{
+    auto const& run = inputs.run;
+    return options.alone
+               ? model::initial_parameters(run.model, static_cast<std::uint64_t>(run.seed))
+               : model::Parameters(run.model);
+}
+
 // A job that an operator holds does not start.
 Result<SiteInputs> refuse_held(SiteInputs inputs)
 {
@@ -272,7 +306,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     StartTimer start_timer;
     at::set_num_threads(options.threads);
     auto inputs = [&] {
-        auto const in_time = limit_reads(log);
+        auto const in_time = limit_reads("the run file and the data", log);
         return read_inputs(options.run, options.site).and_then(refuse_held);
     }();
     if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
@@ -302,27 +336,24 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                                  .try_update = !device->is_cpu(),
                                  .whole_steps_only = options.alone,
                                  .take_energy_j = rank_energy(*device, options.on_node)};
-    auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
-    auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
+    auto operators =
+        rank_operators(inputs->run, options.gpu, *device,
+                       rows_at_once(*inputs, collectives, engine_options.device_rows), log);
     if (auto all = fail_together(collectives, operators.map([](auto const&) {})); !all) return all;
     auto const gpu = details_of(*operators);
     if (*operators) {
         engine_options.operators = std::move((*operators)->operators);
         start_timer.end("kernels");
     }
-    // Members of a run get their weights from its store.
-    auto weights = options.alone
-                       ? model::initial_parameters(inputs->run.model,
-                                                   static_cast<std::uint64_t>(inputs->run.seed))
-                       : model::Parameters(inputs->run.model);
-    Engine engine(inputs->run, inputs->loader, exchanging, std::move(weights),
+    Engine engine(inputs->run, inputs->loader, exchanging, weights_at_start(options, *inputs),
                   std::move(engine_options));
-    constexpr std::int64_t ignored_steps = 5;  // the first steps are slower than the others
     engine.timer().trace({folder / ("profile-" + std::to_string(collectives.rank()) + ".json"),
                           collectives.rank(), ignored_steps, options.profiled_steps});
     SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
     start_timer.end("model");
-    auto done = lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, gpu}, log);
+    std::optional<TimeLimit> limit;
+    auto done =
+        lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, limit, gpu}, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;
 }

@@ -37,6 +37,7 @@ class LeaderTraining : public SmallTraining {
                 nullptr,
                 start_timer_,
                 *fitting_rows_,
+                start_limit_,
                 {Seconds{10}, {}},
                 log(),
                 site_folder(),
@@ -54,6 +55,7 @@ class LeaderTraining : public SmallTraining {
     std::optional<PermissionGuard> permission_;
     StartTimer start_timer_;
     std::optional<FittingRows> fitting_rows_;
+    std::optional<TimeLimit> start_limit_;
 };
 
 }  // namespace curtail::trainer::test

@@ -72,7 +72,8 @@ TEST_F(SpoiledTraining, AMemberOfARunSkipsStepsAndContinuesWithANewOptimizer)
     store::MemoryStore objects;
     auto const spec = config::make_run_spec(run_, data::manifest_digest(run_.data.folder).value(),
                                             loader_->blocks_per_epoch(), {"w"});
-    auto const complete = train_in_run(*site_ranks_, context({}), spec, {&objects, [](auto*) {}});
+    auto const complete =
+        train_in_run(*site_ranks_, context({}), spec, {{&objects, [](auto*) {}}, {}, {}});
     ASSERT_TRUE(complete) << complete.error().message();
     EXPECT_TRUE(*complete) << "every block of the stream is trained in the end";
     auto const losses = finite_losses();
