@@ -313,7 +313,7 @@ Tokens lost_tokens(Parts const& p)
 
 void report_loss(Parts& p, Note note, Tokens tokens)
 {
-    p.lost += tokens;
+    p.history.lose(tokens);
     p.machine.send(std::move(note));
 }
 
@@ -326,9 +326,9 @@ void finish(Parts& p, std::optional<Error> error)
             report_loss(p, lost_note(*p.member, lost), lost);
         p.machine.send(left_note(*p.member, p.chain.tip()->number));
     }
-    if (!error && p.lost > Tokens{})
+    if (!error && p.history.lost() > Tokens{})
         error = Error{ExitCode::unavailable, "this process has lost work",
-                      std::to_string(p.lost.value) +
+                      std::to_string(p.history.lost().value) +
                           " tokens that it trained are not in the model; their blocks are trained "
                           "again",
                       "see the events `refused`, `removed` and `lost` for the reasons"};

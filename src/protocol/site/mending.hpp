@@ -16,8 +16,8 @@ struct Mending {
     /// Objects after the tip that are no commits of the run. Somebody may remove one, and a commit
     /// may get its number. So each attempt to commit reads them again.
     std::map<CommitNumber, Digest> foreign;
-    Ranges passed;  ///< the numbers of those that this attempt has read
-    Ranges missing;          ///< all lost commits, as far as known
+    Ranges passed;   ///< the numbers of those that this attempt has read
+    Ranges missing;  ///< all lost commits, as far as known
     /// The numbers of the highest lost commits without a gap between them.
     CommitNumber first, last;
     CommitNumber number;                         ///< of the commit whose copy to read next

@@ -93,7 +93,6 @@ struct Parts : Membership {
     std::int64_t attempt{0};
     bool noted_differences{};        ///< this process has compared its configuration with the terms
     std::optional<MemberId> former;  ///< the last member of this process that a commit removed
-    Tokens lost;                     ///< tokens that this process has trained and lost
     StoreClock store_clock;
     Watch watch;
     JournalHeads heads;  ///< as in the last Published

@@ -81,10 +81,14 @@ class Training {
     int skips_in_a_row_{0};
 };
 
-/// What a process keeps when it joins again as a new member: its rate, and signs that its training
-/// has diverged.
+/// What a process keeps when it joins again as a new member: its rate, signs that its training has
+/// diverged, and how much of its work is lost.
 class History {
   public:
+    /// Records that so many tokens that the process has trained will not be in the model.
+    void lose(Tokens tokens) { lost_ += tokens; }
+    [[nodiscard]] Tokens lost() const { return lost_; }
+
     void step(Ranges const& blocks, FractionalSeconds seconds, Params const& params);
     /// Returns true after the first call of step().
     [[nodiscard]] bool measured() const { return seconds_ > 0; }
@@ -105,6 +109,7 @@ class History {
     int not_finite_{0};    ///< number of refusals in a row with the reason `nan`
     int skips_{0};         ///< contributions in a row that had skipped blocks only
     Ranges only_skipped_;  ///< blocks of these contributions
+    Tokens lost_;          ///< see lost()
 };
 
 }  // namespace curtail::protocol::site
