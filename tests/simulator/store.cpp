@@ -141,6 +141,7 @@ void SimStore::heal()
     damaged_.clear();
     for (auto const& [name, bytes] : headers_as_sent_) small_.insert_or_assign(name, bytes);
     restore_commits();
+    remove_foreign_commits();
 }
 
 void SimStore::restore_commits()

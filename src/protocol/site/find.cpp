@@ -245,7 +245,7 @@ void answered_find_list(Parts& p, Input const& input)
     if (listed == nullptr) return p.machine.retry(Phase::find_list);
     auto const& numbers = listed->numbers.list();
     auto const end = numbers.empty() ? 1 : numbers.back().end;
-    p.known.list({end - 1}, p.failures.misses >= old_after_misses);
+    p.known.list(listed->numbers, p.failures.misses >= old_after_misses);
     auto const newest = std::max(newest_found(p).value, end - 1);
     auto const missing = Ranges::between(1, newest + 1) - listed->numbers;
     // A listing may lack the newest one, which this process has just read.

@@ -25,26 +25,35 @@ class KnownCommits {
         greatest_ = number;
         who_knows_ = std::move(who_knows);
     }
-    /// Takes the greatest number in a list of the store's commits; 0: there are none. A list may
-    /// lack the newest commit, and the object need not be a commit of the run, and may be gone
-    /// later. So a smaller number than before counts only if the process has waited for more.
-    void list(CommitNumber newest, bool waited)
+    /// Takes the numbers in a list of the store's commits. A list may lack the newest commit. An
+    /// object need not be a commit of the run, and may be gone later. So what an earlier list had
+    /// counts until the process has waited for it.
+    void list(Ranges const& numbers, bool waited)
     {
-        if (waited || newest > newest_listed_) newest_listed_ = newest;
+        in_lists_ = waited ? numbers : in_lists_ + numbers;
+    }
+    /// Takes that the object of this number is no commit of the run.
+    void forget(CommitNumber number)
+    {
+        in_lists_ -= Ranges::between(number.value, number.value + 1);
     }
     /// Returns the greatest number of a commit that is known to exist; 0: none.
-    [[nodiscard]] CommitNumber greatest() const { return std::max(greatest_, newest_listed_); }
+    [[nodiscard]] CommitNumber greatest() const { return std::max(greatest_, newest_listed()); }
     [[nodiscard]] std::string who_knows() const
     {
-        return newest_listed_ > greatest_ ? "the store has listed" : who_knows_;
+        return newest_listed() > greatest_ ? "the store has listed" : who_knows_;
     }
 
     bool listed{};    ///< the process has listed the commits, and none was missing
     bool compared{};  ///< the store has the commit SiteConfig::seen
 
   private:
+    [[nodiscard]] CommitNumber newest_listed() const
+    {
+        return in_lists_.empty() ? CommitNumber{} : CommitNumber{in_lists_.list().back().end - 1};
+    }
     CommitNumber greatest_;
-    CommitNumber newest_listed_;
+    Ranges in_lists_;
     std::string who_knows_;
 };
 

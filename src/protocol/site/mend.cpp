@@ -78,7 +78,7 @@ bool may_pass(Parts const& p)
 void pass_foreign(Parts& p, CommitNumber number)
 {
     p.mending.passed += one(number);
-    p.known.list({}, true);
+    p.known.forget(number);
     p.machine.go(p.mending.back == Phase::join_check ? Phase::join_list : Phase::commit_list);
 }
 
@@ -262,8 +262,7 @@ void answered_check_end(Parts& p, Input const& input)
     if (listed == nullptr) return check_failed(p);
     auto const next = p.chain.tip()->number.next();
     auto const numbers = listed->numbers - p.mending.passed;
-    p.known.list(numbers.empty() ? CommitNumber{} : CommitNumber{numbers.list().back().end - 1},
-                 p.failures.misses >= old_after_misses);
+    p.known.list(numbers, p.failures.misses >= old_after_misses);
     bool const lost = p.known.greatest() >= next && !listed->numbers.contains(one(next));
     if (!lost) {
         p.failures.misses = 0;

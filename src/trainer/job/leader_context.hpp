@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/core/log.hpp"
 #include "base/core/time_limit.hpp"
@@ -13,6 +14,7 @@
 #include "trainer/job/log_publisher.hpp"
 #include "trainer/job/permission_guard.hpp"
 #include "trainer/job/start_timer.hpp"
+#include "trainer/rounds/watchdog.hpp"
 
 namespace curtail::trainer {
 
@@ -36,6 +38,16 @@ struct SnapshotNumbers {
     }
 };
 
+/// Ends a process that hangs before it trains, e.g. in a call of the file system.
+struct StartWatch {
+    StartWatch(Watchdog::Limits stop_request, TimeLimit limit)
+        : stop(std::move(stop_request)), time(std::move(limit))
+    {
+    }
+    Watchdog stop;   ///< after a stop request
+    TimeLimit time;  ///< without one
+};
+
 /// What the leader's training loop needs besides the ranks. The referenced objects must outlive the
 /// context.
 struct LeaderContext {
@@ -46,7 +58,7 @@ struct LeaderContext {
     LogPublisher* publisher;  ///< null: the site trains alone, without a store
     StartTimer& start_timer;
     FittingRows& fitting_rows;
-    std::optional<TimeLimit>& start_limit;  ///< reset when the training begins
+    std::optional<StartWatch>& start_watch;  ///< reset when the training begins
     StopTimes stop_times;
     Log log;
     std::filesystem::path folder;  ///< the site's folder, which has the snapshots

@@ -119,7 +119,7 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     RoundThread thread(std::move(site), std::move(parts),
                        {exit_by, context.site.launch.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
-    context.start_limit.reset();
+    context.start_watch.reset();
     MemberLoop loop(ranks, context, thread, *gate);
     auto const exit = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();

@@ -27,7 +27,6 @@
 #include "trainer/job/run_training.hpp"
 #include "trainer/job/site_inputs.hpp"
 #include "trainer/model/initialize.hpp"
-#include "trainer/rounds/watchdog.hpp"
 
 namespace curtail::trainer {
 namespace {
@@ -46,7 +45,7 @@ Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs con
     context.training_id = training_id_alone(spec);
     if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
     context.start_timer.end("resume");
-    context.start_limit.reset();
+    context.start_watch.reset();
     return train_alone(ranks, context, spec.stream_blocks(), spec.end());
 }
 
@@ -105,14 +104,21 @@ StopTimes stop_times(TrainOptions const& options, SiteInputs const& inputs)
     return {inputs.site.launch.grace, options.kill_wait};
 }
 
-// Calls the watcher with the tokens after which the training ends.
+// The tokens after which the training ends, if the run ends after `end`.
+Tokens end_of_training(TrainOptions const& options, config::TrainingSettings const& training,
+                       Tokens end)
+{
+    auto const steps = training.steps_without_store;
+    bool const fewer = options.alone && steps > 0 && steps < end / training.batch_tokens;
+    return fewer ? steps * training.batch_tokens : end;
+}
+
+// Calls the watcher with these tokens.
 StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 {
-    auto const& training = inputs.run.training;
-    auto const steps = training.steps_without_store;
-    if (!options.watcher || !options.alone || steps == 0) return options.watcher;
-    return [watch = options.watcher, training, steps](StepMetrics const& step, Tokens end) {
-        watch(step, steps < end / training.batch_tokens ? steps * training.batch_tokens : end);
+    if (!options.watcher) return {};
+    return [options, training = inputs.run.training](StepMetrics const& step, Tokens end) {
+        options.watcher(step, end_of_training(options, training, end));
     };
 }
 
@@ -120,7 +126,7 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 struct AtStart {
     StartTimer& timer;
     FittingRows& fitting_rows;
-    std::optional<TimeLimit>& limit;
+    std::optional<StartWatch>& watch;
     json::Object gpu;  ///< runlog::TrainerStart::gpu
 };
 
@@ -149,8 +155,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     remove_leftovers(folder);
     Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
                       LossWatch(inputs.run.model.vocabulary));
-    if (auto const warning = config::zero_rate_warning(inputs.run, spec_of(inputs).end()))
-        log.warning(*warning);
+    auto const end = end_of_training(options, inputs.run.training, spec_of(inputs).end());
+    if (auto const warning = config::zero_rate_warning(inputs.run, end)) log.warning(*warning);
     recorder.state(energy::PowerState::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
     recorder.event(configuration_of(inputs.run, options.site));
@@ -167,7 +173,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
                               publisher ? &*publisher : nullptr,
                               at_start.timer,
                               at_start.fitting_rows,
-                              at_start.limit,
+                              at_start.watch,
                               stop_times(options, inputs),
                               log,
                               folder,
@@ -224,11 +230,12 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     // The leader's records begin: from here on, no rank may just end. The others catch signals
     // already once they have passed this barrier.
     ranks.barrier();
-    Watchdog const watchdog(end_of_hung(options, inputs, stop, log));
-    at_start.limit.emplace(limit_reads("the site's folder", log, inputs.run.training.rank_timeout));
+    at_start.watch.emplace(end_of_hung(options, inputs, stop, log),
+                           limit_reads("the site's folder", log, inputs.run.training.rank_timeout));
     stop.catch_signals();
     auto done = other_format ? tl::unexpected((*run)->spec->error())
                              : lead(options, inputs, run, ranks, at_start, log);
+    at_start.watch.reset();
     ranks.dismiss();
     return done;
 }
@@ -351,9 +358,9 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                           collectives.rank(), ignored_steps, options.profiled_steps});
     SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
     start_timer.end("model");
-    std::optional<TimeLimit> limit;
+    std::optional<StartWatch> watch;
     auto done =
-        lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, limit, gpu}, log);
+        lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, watch, gpu}, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;
 }

@@ -24,7 +24,7 @@ enum class StopCause {
 /// At first, each of them ends the process at once. So a stop request needs no call to return, such
 /// as MPI_Init or a read from a file server that hangs. No work is lost: there is none before
 /// catch_signals(). From then on, they only set a flag, and a second SIGINT ends the process. A
-/// process that does not end by itself then ends at StopPoint::hung_ends.
+/// process that does not train yet, and hangs, ends at StopPoint::hung_ends.
 ///
 /// The job script starts the ranks with these signals blocked, so a stop request waits while
 /// libraries load. The constructor unblocks the signals.
@@ -64,7 +64,7 @@ enum class StopPoint {
     transfers_begin = 80,  ///< the site stores its last work; a start gives up
     round_ends = 88,       ///< the state machine ends
     process_ends = 90,     ///< snapshots, logs and waiting ranks end
-    hung_ends = 95         ///< a process ends at once if it has not ended by itself
+    hung_ends = 95         ///< a process ends at once if it does not train yet, and hangs
 };
 /// Returns the time of this point. Returns an empty optional without a stop request. A SIGTERM can
 /// make the result earlier.

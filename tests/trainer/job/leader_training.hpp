@@ -37,7 +37,7 @@ class LeaderTraining : public SmallTraining {
                 nullptr,
                 start_timer_,
                 *fitting_rows_,
-                start_limit_,
+                start_watch_,
                 {Seconds{10}, {}},
                 log(),
                 site_folder(),
@@ -55,7 +55,7 @@ class LeaderTraining : public SmallTraining {
     std::optional<PermissionGuard> permission_;
     StartTimer start_timer_;
     std::optional<FittingRows> fitting_rows_;
-    std::optional<TimeLimit> start_limit_;
+    std::optional<StartWatch> start_watch_;
 };
 
 }  // namespace curtail::trainer::test
