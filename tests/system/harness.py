@@ -64,6 +64,7 @@ ROUNDS = {
     "gather_time_s": 1,
     "lease_s": 1.5,
     "first_base_wait_s": 1,
+    "drop_after_s": 8,  # a machine under load may stop a process for seconds
     "skew_s": 1,
     "status_interval_s": 0.5,
 }

@@ -49,7 +49,7 @@ class TwoSites:
     def __init__(self, cluster, start=True, **changes):
         self.cluster = cluster
         self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, "step_at_least_s": 0.8},
-                            rounds={"keep_models": 100})
+                            rounds={"keep_models": 100, "drop_after_s": 30})
         self.jobs = {}
         for site in SITES:
             self.run.change_site(site, mpi={**MPI, **changes.get(site, {})})

@@ -110,7 +110,7 @@ def can_recompute(run):
 
 @case(seconds=8)
 def model_without_copies_is_computed_once_more():
-    with small_run(checkpoint_interval_s=5) as run:
+    with small_run(checkpoint_interval_s=5, drop_after_s=15) as run:
         for attempt in range(8):
             train_two_sites(run, len(run.commits()) + 8)
             if can_recompute(run):
