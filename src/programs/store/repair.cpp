@@ -213,6 +213,7 @@ Result<void> check_parts(operate::RepairResult const& repaired, JournalRepair co
                     "incomplete");
     return {};
 }
+
 Result<void> repair(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));

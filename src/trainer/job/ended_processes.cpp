@@ -37,8 +37,7 @@ json::Object entry_of(std::uint32_t nonce, std::string const& lock)
             {"started", static_cast<std::int64_t>(process.started)}};
 }
 
-// False also if nobody can tell: the file may be from another machine, or its lock may hold on one
-// machine only.
+// Returns false if this machine cannot tell whether the process still runs.
 bool has_ended(json::Object const& entry, json::Object const& own)
 {
     bool const same_host = entry.text_at("host") == own.text_at("host");
