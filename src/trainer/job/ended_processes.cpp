@@ -30,18 +30,18 @@ json::Object entry_of(std::uint32_t nonce, std::string const& lock)
     auto const process = process::this_process();
     return {{"nonce", std::int64_t{nonce}},
             {"lock", lock},
-            {"host", process::host_name()},
             {"boot", process.boot},
             {"processes", process::process_namespace()},
             {"pid", std::int64_t{process.pid}},
             {"started", static_cast<std::int64_t>(process.started)}};
 }
 
-// Returns false if this machine cannot tell whether the process still runs.
+// Returns false if this machine cannot tell whether the process still runs. A process of another
+// boot may run on another machine: the name of a host is no proof, because containers and copied
+// machines have the same one.
 bool has_ended(json::Object const& entry, json::Object const& own)
 {
-    bool const same_host = entry.text_at("host") == own.text_at("host");
-    if (entry.text_at("boot") != own.text_at("boot")) return same_host;
+    if (entry.text_at("boot") != own.text_at("boot")) return false;
     auto const* pid = entry.find("pid");
     auto const* started = entry.find("started");
     auto const* pid_number = pid != nullptr ? pid->as_integer() : nullptr;

@@ -11,7 +11,7 @@ namespace curtail::trainer {
 /// Returns the nonces (protocol::Process) of the earlier processes that have used a site's folder
 /// and have certainly ended, and adds `nonce` to the list of these processes. The lock of the
 /// folder is no proof: it may hold on one machine only, or not at all. A process has ended if it
-/// began on this boot of this machine and does not run any more, or if this host has booted since.
+/// began on this boot of this machine and does not run any more.
 ///
 /// The list is the file `processes.json`, which names the lock by its device and inode: in a copy
 /// of the folder, the file says nothing, because a process may still be using the original. If the
