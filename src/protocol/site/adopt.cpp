@@ -200,7 +200,7 @@ void act_adopt_apply(Parts& p)
     bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
                      p.training.base().next() == p.chain.tip()->round;
     if (p.pace.is_too_slow()) return leave(p);
-    if (!own && !same) p.pace.begin_read(p.chain.tip()->round, p.machine.now());
+    if (!own && !same) begin_read(p);
     p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
                          p.contributions.dropped(), p.chain.tip()->number});
 }

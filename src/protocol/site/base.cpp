@@ -68,12 +68,17 @@ void answered_base_poll(Parts& p, Input const& input)
     p.machine.go(Phase::base_wait);
 }
 
+void begin_read(Parts& p)
+{
+    p.pace.begin_read(p.chain.tip()->round, p.chain.run().params.keep_models, p.machine.now());
+}
+
 void act_base_load(Parts& p)
 {
     if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
     p.training.request(p.chain.tip()->round);
     if (p.pace.is_too_slow()) return leave(p);
-    p.pace.begin_read(p.chain.tip()->round, p.machine.now());
+    begin_read(p);
     p.machine.send(LoadModel{p.machine.ask(Question::load), p.chain.tip()->model});
 }
 
@@ -161,7 +166,7 @@ void removed(Parts& p)
 {
     if (p.training.loaded()) p.machine.send(Discard{});
     if (p.removal == Removal::left) return exit_after_leaving(p);
-    auto const lost = lost_tokens(p);
+    auto const lost = leftover(p).sum();
     p.training = {};
     p.contributions = {};
     report_loss(p, removed_note(*p.member, p.chain.tip()->number, *p.removal, lost), lost);

@@ -6,14 +6,15 @@
 
 namespace curtail::protocol::site {
 
-void Pace::begin_read(Round model, MonoTime now)
+void Pace::begin_read(Round model, std::int64_t keep_models, MonoTime now)
 {
     bool const again = read_.runs();
     if (!again || std::exchange(retries_, false)) read_.start(now);
     if (again && model == reads_) return;
-    if (again && is_missing_) ++late_;
+    bool const may_be_deleted = reads_.value <= model.value - keep_models;
+    if (again && is_missing_ && !is_lost_ && may_be_deleted) ++late_;
     reads_ = model;
-    is_missing_ = false;
+    is_missing_ = is_lost_ = false;
 }
 
 void Pace::attempt_failed(bool missing)

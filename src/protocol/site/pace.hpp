@@ -32,11 +32,14 @@ class Stopwatch {
 /// - others remove its member as silent during a slow transfer.
 class Pace {
   public:
-    /// Begins to read the model of a round, or tries again.
-    void begin_read(Round model, MonoTime now);
+    /// Begins to read the model of a round, or tries again. `keep_models`: that of Params.
+    void begin_read(Round model, std::int64_t keep_models, MonoTime now);
     /// Records that an attempt to read that model has failed. Its time is not that of the
     /// connection. `missing`: the store does not have the bytes.
     void attempt_failed(bool missing);
+    /// Records that no newer model has replaced the one that could not be read. So the store has
+    /// lost it.
+    void model_is_lost() { is_lost_ = true; }
     /// Begins to publish a contribution, or tries again.
     void begin_publish(Seq contribution, MonoTime now);
     void end_read(MonoTime now) { read_.stop(now); }
@@ -77,6 +80,7 @@ class Pace {
     Stopwatch publish_;
     Round reads_;        ///< model of begin_read()
     bool is_missing_{};  ///< in the store, as far as known: the bytes of that model
+    bool is_lost_{};     ///< model_is_lost() was called for that model
     bool retries_{};     ///< the last attempt to read it has failed
     Seq publishes_;      ///< contribution of begin_publish()
     Millis round_{0};

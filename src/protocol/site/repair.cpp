@@ -121,6 +121,7 @@ void answered_repair_forward(Parts& p, Input const& input)
     auto& need = *p.repairs.need;
     auto const* got = std::get_if<Got>(&input);
     need.no_newer = std::holds_alternative<Missing>(input) ? need.no_newer + 1 : 0;
+    if (need.no_newer > 0) p.pace.model_is_lost();
     // A single answer may be stale.
     bool const newest = need.no_newer >= tries_limit;
     if (got == nullptr && newest && p.machine.now() >= need.until) {

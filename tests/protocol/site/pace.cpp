@@ -256,7 +256,7 @@ TEST(Pace, BlamesNoFastStoreForStaleWork)
         site::Pace pace;
         pace.take_round(Seconds{7});
         for (std::int64_t round = 1; round <= 3; ++round) {
-            pace.begin_read({round}, MonoTime{});
+            pace.begin_read({round}, 3, MonoTime{});
             pace.end_read(MonoTime{} + read);
             ContributionDecision stale;
             stale.refused = Refusal::stale;
@@ -264,6 +264,24 @@ TEST(Pace, BlamesNoFastStoreForStaleWork)
         }
         EXPECT_EQ(pace.is_too_slow(), too_slow) << read.count();
     }
+}
+
+// A store may lose a model that nobody has deleted.
+TEST(Pace, BlamesNoSlowStoreForALostModel)
+{
+    for (auto const& [rounds, late] : {std::pair{1, 0}, {2, 0}, {3, 1}}) {
+        site::Pace pace;
+        pace.begin_read({7}, 3, MonoTime{});
+        pace.attempt_failed(true);
+        pace.begin_read({7 + rounds}, 3, MonoTime{});
+        EXPECT_EQ(pace.times_late(), late) << rounds;
+    }
+    site::Pace pace;
+    pace.begin_read({7}, 1, MonoTime{});
+    pace.attempt_failed(true);
+    pace.model_is_lost();
+    pace.begin_read({8}, 1, MonoTime{});
+    EXPECT_EQ(pace.times_late(), 0) << "no newer model had replaced it";
 }
 
 }  // namespace
