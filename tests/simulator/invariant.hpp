@@ -22,7 +22,7 @@ enum class Invariant {
     contract,  ///< a state machine takes each answer to its questions
     exit,      ///< a site exits only for a reason
     included,  ///< the work of a healthy member gets into the model
-    account,   ///< a process that exits has said which of its work no commit will include
+    account,   ///< a process that exits has said which of its work no commit includes, and no more
     progress   ///< any living site completes the run
 };
 inline constexpr int invariant_count = static_cast<int>(Invariant::progress) + 1;

@@ -206,7 +206,9 @@ void Outputs::execute(P const& p, Sweep const& o)
 void Outputs::execute(P const& p, Note const& o)
 {
     ++shared_.history.notes[o.type];
-    if (is_loss(o)) p->ledger.lost += Tokens{o.details.integer_at("tokens").value_or(0)};
+    Tokens const tokens{o.details.integer_at("tokens").value_or(0)};
+    if (is_loss(o)) p->ledger.lost += tokens;
+    if (o.type == "unanswered") p->ledger.unanswered += tokens;
     log_line(p, o.type, json::to_string(o.details));
 }
 

@@ -265,6 +265,7 @@ void complete_run(Simulator& s, Plan const& plan)
     if (plan.ending != Plan::Ending::all_continue && !s.complete())
         s.kill_all_but(plan.ending == Plan::Ending::one_survives ? s.any_living() : nullptr);
     continue_without_faults(s, plan);
+    s.check_losses();
     s.store().heal();
     check_result(s, plan.run);
     if (plan.verifies) verify(s, plan.run.limits);

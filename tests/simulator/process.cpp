@@ -170,7 +170,8 @@ void SimProcess::check_leaving(SimStore const& store) const
 
 void SimProcess::check_account(SimStore const& store) const
 {
-    auto known = ledger.lost;
+    check_losses(store);
+    auto known = ledger.lost + ledger.unanswered;
     if (auto const& tip = machine->tip()) {
         for (auto const& commit : store.chain())
             for (auto const& d : commit.decided)
@@ -184,6 +185,21 @@ void SimProcess::check_account(SimStore const& store) const
         return "a process has trained " + std::to_string(ledger.trained.value) +
                " tokens, and says nothing of " + std::to_string((ledger.trained - known).value) +
                " of them";
+    });
+}
+
+void SimProcess::check_losses(SimStore const& store) const
+{
+    if (ledger.lost == Tokens{}) return;
+    auto counted = ledger.lost;
+    for (auto const& commit : store.chain())
+        for (auto const& d : commit.decided)
+            if (!d.refused && member_parts(d.member).process == identity) counted += d.tokens;
+    require(counted <= ledger.trained, Invariant::account, [&] {
+        return "a process has trained " + std::to_string(ledger.trained.value) +
+               " tokens, and says that " + std::to_string(ledger.lost.value) +
+               " of them are lost, but " + std::to_string((counted - ledger.lost).value) +
+               " are in the model";
     });
 }
 

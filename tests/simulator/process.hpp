@@ -62,7 +62,8 @@ struct Hardware {
 /// The work of a process, in tokens.
 struct Ledger {
     Tokens trained{};
-    Tokens lost{};  ///< as its notes say
+    Tokens lost{};        ///< as its notes say
+    Tokens unanswered{};  ///< likewise
 };
 
 /// One process of a site in the simulation, with the trainer and the checked invariants of this
@@ -137,8 +138,11 @@ struct SimProcess {
     void check_leaving(SimStore const& store) const;
 
     /// Checks that all work is in a commit that the process has read, or announced to the next one,
-    /// or lost as the process has said. It may have lost less than it said.
+    /// or lost as the process has said. Also calls check_losses().
     void check_account(SimStore const& store) const;
+    /// Checks that no commit in `store` includes work of which the process has said that it is
+    /// lost.
+    void check_losses(SimStore const& store) const;
 
     /// Checks that no transfer of a payload begins after the time of the stop request.
     void check_transfer(MonoTime now) const;

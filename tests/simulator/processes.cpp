@@ -127,6 +127,11 @@ bool Processes::is_newest(P const& p) const
     }) == p;
 }
 
+void Processes::check_losses() const
+{
+    for (auto const& p : all_) p->check_losses(shared_.store);
+}
+
 void Processes::kill_all_but(std::shared_ptr<void> const& survivor)
 {
     for (auto& p : all_)

@@ -33,6 +33,8 @@ class Processes {
     /// Returns whether no other process of the site has started since `p`, alive or dead.
     [[nodiscard]] bool is_newest(P const& p) const;
     void kill_all_but(std::shared_ptr<void> const& survivor);
+    /// Checks SimProcess::check_losses() of all processes, also of those that have ended.
+    void check_losses() const;
 
     void freeze(P const& p, Millis duration);
     /// Freezes a site that stores its own weights, and starts another one, by chance.

@@ -53,6 +53,7 @@ class Simulator {
     /// The first site is always listed. Some amendments are damaged.
     void amend() { injector_.amend(); }
     void kill_all_but(std::shared_ptr<void> const& survivor) { processes_.kill_all_but(survivor); }
+    void check_losses() const { processes_.check_losses(); }
     void kill(std::size_t nth);
     [[nodiscard]] std::shared_ptr<void> any_living();
     [[nodiscard]] std::size_t living_count() const { return processes_.living().size(); }

@@ -86,6 +86,15 @@ def work_that_was_never_stored_needs_an_event():
 
 
 @case()
+def work_without_an_answer_may_have_arrived():
+    unanswered = lost("unanswered", 10)
+    check_stated(a_life(unanswered, left()), a_record({1: decision(20, 5)}, {1: 20}))
+    check_stated(a_life(unanswered, left()), a_record({1: decision(30, 5)}, {1: 30}))
+    refuses(check_stated, a_life(unanswered, left()), a_record({1: decision(10, 5)}, {1: 10}),
+            words="and 20 tokens")
+
+
+@case()
 def work_of_a_removed_member_needs_an_event():
     """Also what it had stored and no commit has decided."""
     is_stated(a_life(lost("removed", 20), left()),

@@ -231,7 +231,8 @@ Html work_panel(PageData const& data)
            note(
                "The commits say what is in the model, refused, clipped and removed. The sites' "
                "logs say what was trained, and what was lost with a removed member or an ended "
-               "trainer. What is missing from the sum is not decided yet, or was lost by a kill.");
+               "trainer. What is missing from the sum is not decided yet, was lost by a kill, or "
+               "is in a record about which the store gave no answer.");
 }
 
 Html rounds_panel(PageData const& data)

@@ -124,6 +124,7 @@ void act_commit_create(Parts& p)
 {
     if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return;
     bool const want_time = p.proposal.mode() == Mode::lone;
+    p.proposal.send_draft();
     p.machine.create(commit_name(p.proposal.draft()->commit.number),
                      p.proposal.draft()->encoded.bytes, want_time);
 }

@@ -27,15 +27,13 @@ Tokens Contributions::tokens() const
     return sum;
 }
 
-Tokens Contributions::unannounced_tokens() const
+OwnContribution* Contributions::next_unpublished()
 {
-    Tokens sum;
-    for (auto const& own : undecided_)
-        if (!own.published || own.damaged) sum += own.header.tokens;
-    return sum;
+    auto const it = std::ranges::find(undecided_, false, &OwnContribution::published);
+    return it == undecided_.end() ? nullptr : &*it;
 }
 
-OwnContribution* Contributions::next_unpublished()
+OwnContribution const* Contributions::next_unpublished() const
 {
     auto const it = std::ranges::find(undecided_, false, &OwnContribution::published);
     return it == undecided_.end() ? nullptr : &*it;

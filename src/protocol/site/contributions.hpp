@@ -40,10 +40,9 @@ class Contributions {
     /// Returns the blocks trained on or skipped in all cuts whose deltas the trainer still keeps.
     [[nodiscard]] Ranges kept_ranges() const;
     [[nodiscard]] Tokens tokens() const;  ///< tokens of all undecided contributions
-    /// Returns the tokens of the undecided contributions of which no intact header is in the store.
-    [[nodiscard]] Tokens unannounced_tokens() const;
     /// Returns the first contribution that is not published, or null if all are published.
     [[nodiscard]] OwnContribution* next_unpublished();
+    [[nodiscard]] OwnContribution const* next_unpublished() const;
     /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;
 

@@ -49,13 +49,13 @@ void stepped(Parts& p, Stepped const& step)
 }
 
 // Skipped blocks leave gaps. If a header could list no more gaps, the trainer may continue with
-// fewer blocks only.
+// fewer blocks only. After a stop request, it trains on until the last cut.
 void skipped(Parts& p, Skipped const& step)
 {
     if (!counts(p, step.blocks, "skipped")) return;
     p.training.skip(step.blocks);
     bool const member = p.chain.tip()->find(*p.member) != nullptr;
-    if (member && !p.training.paused() && trainable(p) != untrained(p)) order_training(p);
+    if (member && !p.training.paused() && trainable(p) != untrained(p)) send_order(p);
 }
 
 bool is_status_due(Parts& p)
@@ -63,17 +63,6 @@ bool is_status_due(Parts& p)
     bool const in = p.member && p.chain.tip() && own_member(p) != nullptr;
     if (!in || p.machine.exited()) return false;
     return p.machine.reached(p.schedule.status);
-}
-
-// Shows starting processes that this member is alive.
-void write_status(Parts& p)
-{
-    SiteStatus const status{*p.member, p.chain.tip()->number, store_now(p)};
-    auto const interval = p.chain.run().params.status_interval;
-    p.machine.send(
-        Overwrite{status_name(p.config.process.site), encode(status).bytes, interval / 2});
-    p.schedule.status = p.machine.now() + interval;
-    (void)is_status_due(p);
 }
 
 // Returns what a question asks of the store. Returns an empty optional if the trainer
@@ -143,7 +132,7 @@ bool denied_for_long(Parts& p, Input const& input)
     auto const& params = p.chain.run().params;
     bool const removed = denied >= params.drop_after + params.skew && !others(p).empty();
     if (!removed || can_train(p) || p.machine.stopping()) return false;
-    auto const lost = lost_tokens(p);
+    auto const lost = leftover(p).lost;
     auto const loss = lost == Tokens{} ? ""
                                        : "; the last " + std::to_string(lost.value) +
                                              " tokens are lost, and their blocks are trained again";
@@ -211,18 +200,6 @@ bool leaves_at_once(Parts const& p)
     return p.machine.stopping() && early && !admitted;
 }
 
-// The tokens of own work that a commit of this member does not include.
-Tokens tokens_after(Parts const& p, Commit const& commit)
-{
-    Seq last{};
-    for (auto const& d : commit.decided)
-        if (d.member == *p.member) last = std::max(last, d.seq);
-    auto tokens = p.training.since().count() * p.chain.run().params.block_tokens;
-    for (auto const& own : p.contributions.undecided())
-        if (own.header.seq > last) tokens += own.header.tokens;
-    return tokens;
-}
-
 // Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
 {
@@ -246,35 +223,14 @@ void settle(Parts& p)
 
 }  // namespace
 
-// A contribution whose header is in the store is safe: the next merge decides it.
-void finish_and_report_loss(Parts& p)
+void write_status(Parts& p)
 {
-    auto const tokens = lost_tokens(p);
-    if (tokens == Tokens{} || p.removal == Removal::left) return finish(p);
-    Error error{ExitCode::unavailable, "cannot leave the run in time", {}, {}};
-    auto const text = [](Tokens count) { return std::to_string(count.value) + " tokens"; };
-    // The draft of a commit that the site has read is over.
-    auto const& draft = p.proposal.draft();
-    bool const sent = p.proposal.draft_is_lone() && draft->commit.number > p.chain.tip()->number;
-    auto const later = sent ? std::min(tokens, tokens_after(p, draft->commit)) : tokens;
-    auto const commit = sent ? std::to_string(draft->commit.number.value) : "";
-    if (later == Tokens{}) {
-        error.why =
-            "no answer from the store about commit " + commit + " with the last " + text(tokens);
-        error.remedy =
-            "check with `curtail-status` that the commit exists; otherwise its blocks "
-            "are trained again";
-        return finish(p, std::move(error));
-    }
-    error.why =
-        "the store accepted the last " + text(later) + " neither as a commit nor as a contribution";
-    error.remedy =
-        "check that the store has space and answers; this work is lost, and its blocks "
-        "are trained again";
-    if (later < tokens)
-        error.why += ", and has not answered about commit " + commit + " with the " +
-                     text(tokens - later) + " before them";
-    finish(p, std::move(error));
+    SiteStatus const status{*p.member, p.chain.tip()->number, store_now(p)};
+    auto const interval = p.chain.run().params.status_interval;
+    p.machine.send(
+        Overwrite{status_name(p.config.process.site), encode(status).bytes, interval / 2});
+    p.schedule.status = p.machine.now() + interval;
+    (void)is_status_due(p);
 }
 
 std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
@@ -302,39 +258,6 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 }
 
 void act_next_commit(Parts& p) { p.machine.get(commit_name(p.chain.tip()->number.next())); }
-
-Tokens lost_tokens(Parts const& p)
-{
-    if (!p.member) return {};
-    bool const is_member = p.chain.tip()->find(*p.member) != nullptr;
-    return p.training.since().count() * p.chain.run().params.block_tokens +
-           (is_member ? p.contributions.unannounced_tokens() : p.contributions.tokens());
-}
-
-void report_loss(Parts& p, Note note, Tokens tokens)
-{
-    p.history.lose(tokens);
-    p.machine.send(std::move(note));
-}
-
-void finish(Parts& p, std::optional<Error> error)
-{
-    if (p.member) {
-        // When the next process starts, nobody else may know of the newest commit.
-        if (p.removal != Removal::succeeded && !replaced(p)) write_status(p);
-        if (auto const lost = lost_tokens(p); lost > Tokens{})
-            report_loss(p, lost_note(*p.member, lost), lost);
-        p.machine.send(left_note(*p.member, p.chain.tip()->number));
-    }
-    if (!error && p.history.lost() > Tokens{})
-        error = Error{ExitCode::unavailable, "this process has lost work",
-                      std::to_string(p.history.lost().value) +
-                          " tokens that it trained are not in the model; their blocks are trained "
-                          "again",
-                      "see the events `refused`, `removed` and `lost` for the reasons"};
-    p.payloads.abandon(p.machine);
-    p.machine.exit(std::move(error));
-}
 
 Error foreign_commit(Error error)
 {

@@ -25,6 +25,7 @@ constexpr char const* commits_lost = "commits-lost";
 constexpr char const* commits_restored = "commits-restored";
 constexpr char const* foreign_commit = "foreign-commit";
 constexpr char const* lost = "lost";
+constexpr char const* unanswered = "unanswered";
 constexpr char const* refused = "refused";
 constexpr char const* removed = "removed";
 
@@ -98,6 +99,13 @@ constexpr Warning warnings[] = {
          return fmt::format(
              "{} tokens that member {} trained are lost, and their blocks are trained again",
              integer(d, "tokens"), d.text_at("member"));
+     }},
+    {unanswered,
+     [](json::Object const& d) {
+         return fmt::format(
+             "no answer from the store about {} with {} tokens that member {} trained; if it has "
+             "not arrived, their blocks are trained again",
+             d.text_at("name"), integer(d, "tokens"), d.text_at("member"));
      }},
     {clipped,
      [](json::Object const& d) {
@@ -197,6 +205,12 @@ Note removed_note(MemberId const& member, CommitNumber commit, Removal why, Toke
 Note lost_note(MemberId const& member, Tokens tokens)
 {
     return {lost, {{"member", member.value}, {"tokens", tokens.value}}};
+}
+
+Note unanswered_note(MemberId const& member, std::string name, Tokens tokens)
+{
+    return {unanswered,
+            {{"member", member.value}, {"name", std::move(name)}, {"tokens", tokens.value}}};
 }
 
 Note left_note(MemberId const& member, CommitNumber commit)

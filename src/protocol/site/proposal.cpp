@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/proposal.hpp"
 
+#include <algorithm>
+
 namespace curtail::protocol::site {
 
 void Proposal::clear_intents()
@@ -30,6 +32,14 @@ bool Proposal::builds_on(Digest const& tip) const { return draft_ && draft_->com
 bool Proposal::is_draft(Digest const& record) const
 {
     return draft_ && draft_->encoded.sha256 == record;
+}
+
+void Proposal::send_draft()
+{
+    auto const& commit = draft_->commit;
+    if (!lone_sent_ || !is_draft(*lone_sent_)) return;
+    if (!sent_ || sent_->commit != commit.number) sent_ = Sent{commit.number, {}};
+    for (auto const& d : commit.decided) sent_->last = std::max(sent_->last, d.seq);
 }
 
 }  // namespace curtail::protocol::site

@@ -56,7 +56,14 @@ class Proposal {
     void mark_lone() { lone_sent_ = draft_->encoded.sha256; }
     /// Returns true if `record` is the digest of the last draft for which mark_lone() was called.
     [[nodiscard]] bool lone_is(Digest const& record) const { return lone_sent_ == record; }
-    [[nodiscard]] bool draft_is_lone() const { return lone_sent_ && is_draft(*lone_sent_); }
+    /// Records that the store is asked to create the draft.
+    void send_draft();
+    /// The newest commits with this member's own weights that the store was asked to create.
+    struct Sent {
+        CommitNumber commit;
+        Seq last;  ///< greatest number of this member's contributions in one of them
+    };
+    [[nodiscard]] std::optional<Sent> const& sent() const { return sent_; }
 
   private:
     Mode mode_{Mode::roster};
@@ -64,6 +71,7 @@ class Proposal {
     std::map<MemberId, Seq> scanned_;  ///< as given to remove(): `last_decided` of each member
     std::optional<Draft> draft_;
     std::optional<Digest> lone_sent_;  ///< digest of the last draft marked by mark_lone()
+    std::optional<Sent> sent_;
 };
 
 }  // namespace curtail::protocol::site

@@ -165,8 +165,10 @@ void answered_publish(Parts& p, Input const& input)
     if (std::holds_alternative<Created>(input)) return contributed(p);
     if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);
-    bool const creates = p.machine.phase() == Phase::publish_header;
-    if (creates) p.contributions.next_unpublished()->unanswered = true;
+    auto const* unknown = std::get_if<Unknown>(&input);
+    bool const rejected = unknown != nullptr && unknown->code == ExitCode::permission;
+    if (p.machine.phase() == Phase::publish_header && !rejected)
+        p.contributions.next_unpublished()->unanswered = true;
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
     if (again) return p.machine.retry(p.machine.phase());
     p.machine.retry(Phase::run);
@@ -178,7 +180,7 @@ void exit_after_leaving(Parts& p)
 {
     bool const stops = p.machine.stopping();
     if (retired(p) && !stops) finish(p, retired_error(p));
-    else if (replaced(p) && !stops) finish(p, replaced_error(lost_tokens(p)));
+    else if (replaced(p) && !stops) finish(p, replaced_error(leftover(p).sum()));
     else if (p.pace.is_too_slow() && !stops) finish_too_slow(p);
     else finish_and_report_loss(p);
 }

@@ -167,9 +167,14 @@ void order_training(Parts& p)
 {
     // After the last cut, no contribution could include the work.
     if (p.machine.stopping() || p.contributions.leaving()) return;
+    send_order(p);
+    p.training.resume();
+}
+
+void send_order(Parts& p)
+{
     p.machine.send(Train{trainable(p), p.chain.tip()->totals.tokens + p.contributions.tokens(),
                          p.chain.run().end()});
-    p.training.resume();
 }
 
 void train_through_outage(Parts& p)

@@ -29,19 +29,10 @@ struct PhaseRow {
 [[nodiscard]] std::vector<Output> on(Parts& p, MonoTime now, Input const& input);
 /// Implements Site::rate.
 [[nodiscard]] Rate rate(Parts const& p);
+/// Writes this member's status, which shows starting processes that it is alive.
+void write_status(Parts& p);
 /// Asks for the commit that follows the tip. Returns true.
 void act_next_commit(Parts& p);
-/// Exits. If a stop request left too little time for some work, the error says how much.
-void finish_and_report_loss(Parts& p);
-/// Returns the tokens of the work that is lost if this process ends now: no commit
-/// includes them, and no header in the store announces them to the next one.
-[[nodiscard]] Tokens lost_tokens(Parts const& p);
-/// Sends a note that says that tokens of this process are lost.
-void report_loss(Parts& p, Note note, Tokens tokens);
-/// Deletes this process's payloads that no commit can name, and exits with the error's code. Says
-/// how much work is lost. Without an error, the code is that of lost work if this process has lost
-/// any.
-void finish(Parts& p, std::optional<Error> error = {});
 /// Returns the error of a read that gave no commit of this run, with what to do about it.
 [[nodiscard]] Error foreign_commit(Error error);
 /// Counts a read that gave an invalid record. A single read may be corrupt; a damaged or foreign
@@ -60,6 +51,26 @@ void handle_invalid_record(Parts& p, Error error);
 [[nodiscard]] PayloadPlace payload_place(Parts const& p, Round round, char const* part);
 /// Implements Site::status.
 [[nodiscard]] Status status(Parts const& p);
+
+// ---- exit.cpp: the end of the process, and the work that it leaves behind
+
+/// Work of this member that is in no commit and announced by no header in the store.
+struct Leftover {
+    Tokens lost;           ///< nobody else has it
+    Tokens unanswered;     ///< the store has not said whether it has created `record`
+    std::string record{};  ///< name of a commit or header; empty: the store has answered
+    [[nodiscard]] Tokens sum() const { return lost + unanswered; }
+};
+/// Returns the work that this process leaves behind if it ends now.
+[[nodiscard]] Leftover leftover(Parts const& p);
+/// Exits. If a stop request left too little time for some work, the error says how much.
+void finish_and_report_loss(Parts& p);
+/// Sends a note that says that tokens of this process are lost.
+void report_loss(Parts& p, Note note, Tokens tokens);
+/// Deletes this process's payloads that no commit can name, and exits with the error's code. Says
+/// how much work it leaves behind. Without an error, the code is that of lost work if there is any,
+/// or if this process has lost any before.
+void finish(Parts& p, std::optional<Error> error = {});
 
 // ---- probe.cpp: PROBE
 
@@ -125,6 +136,8 @@ void answered_join(Parts& p, Input const& input);
 void begin_base(Parts& p);
 void act_base_wait(Parts& p);
 void answered_base_poll(Parts& p, Input const& input);
+/// Records that this process begins to read the newest model, or tries again.
+void begin_read(Parts& p);
 void act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
 /// Handles `input`, which reports that the newest model or its momentum could not be read. `back`
@@ -152,6 +165,8 @@ void removed(Parts& p);
 void enter_run(Parts& p);
 /// Orders the trainer to train, except after a stop request.
 void order_training(Parts& p);
+/// Tells the trainer on which blocks it may train from now on.
+void send_order(Parts& p);
 /// Lets a paused trainer continue if the store has failed three times in a row. The blocks of this
 /// work count with the next cut (Adopt).
 void train_through_outage(Parts& p);

@@ -75,6 +75,17 @@ TEST(Notes, LostWorkIsAWarning)
     EXPECT_FALSE(is_loss(cut_note(header())));
 }
 
+TEST(Notes, WorkWithoutAnAnswerIsAWarningAndNoLoss)
+{
+    auto const note = unanswered_note(a, "commits/00000009.json", {48});
+    EXPECT_EQ(text_of(note),
+              R"(unanswered{"member":"A.00000011.2","name":"commits/00000009.json","tokens":48})");
+    EXPECT_EQ(warning_in(note),
+              "no answer from the store about commits/00000009.json with 48 tokens that member "
+              "A.00000011.2 trained; if it has not arrived, their blocks are trained again");
+    EXPECT_FALSE(is_loss(note));
+}
+
 TEST(Notes, ClippedWorkIsAWarning)
 {
     auto const note = clipped_note(included(a), {9}, 0.0251);

@@ -75,26 +75,55 @@ TEST_F(FewRanges, StepsThatHaveBegunAreStillListed)
     (void)step(4);
     (void)skip(5);
     auto const outputs = serve(CutReady{cut.op, 1.0, 0});
-    EXPECT_NE(find<StoreModel>(outputs), nullptr);
+    auto const* store = find<StoreModel>(outputs);
+    ASSERT_NE(store, nullptr);
+    auto const part = test::part(store->place.part, store->place.name);
+    auto const created = give(Stored{store->op, part});
+    auto const* create = find<Create>(created);
+    ASSERT_NE(create, nullptr);
+    auto const commit = decode_commit(create->bytes, create->name);
+    ASSERT_TRUE(commit) << commit.error().message();
+    ASSERT_EQ(commit->decided.size(), 1U);
+    EXPECT_EQ(commit->decided[0].ranges, (Ranges{{0, 1}, {2, 3}, {4, 5}}));
+    EXPECT_EQ(commit->decided[0].skipped, (Ranges{{1, 2}, {3, 4}, {5, 6}}));
     EXPECT_FALSE(site.exited());
 }
 
-TEST_F(FewRanges, TheTrainerWaitsIfNoCutIsPossible)
-{
-    run.params.max_undecided = 1;
-    // The first cut waits for the store, which does not answer; training goes on.
-    (void)step(0);
-    (void)skip(1);
-    (void)step(2);
-    auto const cut = *find<Cut>(skip(3));
-    auto outputs = give(CutReady{cut.op, 1.0, 0});
-    for (int i = 0; i < 20 && find<Train>(outputs) == nullptr; ++i) {
-        auto const* store = find<StoreModel>(outputs);
-        now = std::max(now, site.wake().value_or(now));
-        outputs = give(store ? Input{Unavailable{store->op, "no answer"}} : Input{Tick{}});
+// The first cut waits for the store, which does not answer; training goes on.
+class FewRangesInAnOutage : public FewRanges {
+  protected:
+    void SetUp() override
+    {
+        FewRanges::SetUp();
+        run.params.max_undecided = 1;
+        (void)step(0);
+        (void)skip(1);
+        (void)step(2);
+        auto const cut = *find<Cut>(skip(3));
+        auto outputs = give(CutReady{cut.op, 1.0, 0});
+        for (int i = 0; i < 20 && find<Train>(outputs) == nullptr; ++i) {
+            auto const* store = find<StoreModel>(outputs);
+            now = std::max(now, site.wake().value_or(now));
+            outputs = give(store ? Input{Unavailable{store->op, "no answer"}} : Input{Tick{}});
+        }
+        ASSERT_NE(find<Train>(outputs), nullptr) << "it trains through the outage";
+        EXPECT_THAT(order.blocks.to_string(), testing::StartsWith("[4,"));
     }
-    ASSERT_NE(find<Train>(outputs), nullptr) << "it trains through the outage";
-    EXPECT_THAT(order.blocks.to_string(), testing::StartsWith("[4,"));
+};
+
+TEST_F(FewRangesInAnOutage, TheTrainerWaitsIfNoCutIsPossible)
+{
+    (void)step(4);
+    (void)skip(5);
+    (void)step(6);
+    (void)skip(7);
+    EXPECT_TRUE(order.blocks.empty()) << order.blocks.to_string();
+}
+
+// It trains on until the last cut, which waits for the store, too.
+TEST_F(FewRangesInAnOutage, TheTrainerAlsoWaitsAfterAStopRequest)
+{
+    (void)give(StopRequested{now + Seconds{60}, now + Seconds{70}});
     (void)step(4);
     (void)skip(5);
     (void)step(6);

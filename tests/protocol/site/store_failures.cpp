@@ -125,8 +125,9 @@ TEST(StoreFailures, ALoneSiteReportsWorkThatTheStoreRejectedAfterEarlierCommits)
         ASSERT_TRUE(s.run_until(s.now() + Seconds{3}, [&] { return s.living_count() == 0; }));
         ASSERT_TRUE(s.exits().back().error);
         auto const message = s.exits().back().error->message();
-        EXPECT_THAT(message,
-                    testing::Not(HasSubstr("about commit " + std::to_string(before) + " ")))
+        EXPECT_THAT(
+            message,
+            testing::Not(HasSubstr("about " + commit_name({static_cast<std::int64_t>(before)}))))
             << "it exists, and has none of this work";
     }
 }
@@ -157,7 +158,7 @@ class UnansweredCommit : public ScriptedSite {
         held = until<Train>(Loaded{load.op}).blocks;
         auto const cut = until<Cut>(Stepped{held.lowest(2), FractionalSeconds{1}});
         auto const store = until<StoreModel>(CutReady{cut.op, 1.0, 0});
-        about = "about commit " + std::to_string(site.tip()->number.next().value) + " with ";
+        about = "about " + commit_name(site.tip()->number.next()) + " with ";
         return {store.op, test::part(store.place.part, store.place.name)};
     }
     // Gives the site `input`, and answers its questions until it makes an output of this type.
@@ -190,6 +191,19 @@ class UnansweredCommit : public ScriptedSite {
                     [&](auto const&) { return site.exited(); });
         return exit_error(last).message();
     }
+    // The last events about work that may be lost, with its blocks.
+    [[nodiscard]] std::vector<std::string> events() const
+    {
+        std::vector<std::string> found;
+        for (auto const& output : last) {
+            auto const* note = std::get_if<Note>(&output);
+            auto const tokens = note != nullptr ? note->details.integer_at("tokens") : std::nullopt;
+            if (tokens)
+                found.push_back(note->type + " " +
+                                std::to_string(*tokens / run.params.block_tokens.value));
+        }
+        return found;
+    }
     [[nodiscard]] std::string tokens(std::int64_t blocks) const
     {
         return std::to_string((blocks * run.params.block_tokens).value) + " tokens";
@@ -208,6 +222,7 @@ TEST_F(UnansweredCommit, MayHaveTheWorkUpToItsCut)
     (void)until<Create>(stored);
     EXPECT_THAT(leave(), testing::AllOf(HasSubstr(about + "the last " + tokens(2)),
                                         HasSubstr("check with `curtail-status`")));
+    EXPECT_THAT(events(), testing::ElementsAre("unanswered 2"));
 }
 
 TEST_F(UnansweredCommit, HasNoneOfTheWorkAfterItsCut)
@@ -220,6 +235,7 @@ TEST_F(UnansweredCommit, HasNoneOfTheWorkAfterItsCut)
     EXPECT_THAT(leave(), testing::AllOf(HasSubstr("the last " + tokens(3) + " neither"),
                                         HasSubstr(about + "the " + tokens(2)),
                                         HasSubstr("this work is lost")));
+    EXPECT_THAT(events(), testing::ElementsAre("unanswered 2", "lost 3"));
 }
 
 // Both sites hold blocks for more than one round.
