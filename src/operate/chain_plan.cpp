@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "operate/chain_plan.hpp"
+
 #include <algorithm>
 #include <thread>
 
-#include "operate/repair_chain.hpp"
 #include "protocol/records/names.hpp"
 
 namespace curtail::operate {
