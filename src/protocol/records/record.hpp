@@ -264,8 +264,7 @@ struct Commit {
         decided;  ///< sorted by member and seq; merges add deltas in this order
     std::vector<RemovedMember> removed;  ///< sorted by member
     bool outer_step{};                   ///< the merge was an outer step with momentum
-    std::vector<double>
-        norms;  ///< ContributionDecision::norm of the last included contributions, oldest first
+    std::vector<double> norms;           ///< of the last included work (norms_in()), oldest first
     std::vector<Quarantine> quarantine;  ///< sorted by site
     /// The commits that made the newest keep_models + 1 models, oldest first.
     std::vector<RecentMerge> recent;

@@ -7,6 +7,7 @@
 
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
+#include "protocol/rules/clipping.hpp"
 #include "protocol/rules/fork.hpp"
 #include "protocol/rules/heads.hpp"
 #include "protocol/rules/next.hpp"
@@ -132,8 +133,6 @@ class Checker {
         totals_.steps += d.steps;
         forget_skips(run_, d.ranges, expected_);
         count_skipped(run_, member_parts(d.member).process.site, d.skipped, expected_);
-        if (d.ranges.empty()) return;
-        norms_.push_back(d.norm);
     }
 
     // A merge makes the next round's model; a roster commit repeats its parent's (I1).
@@ -179,11 +178,12 @@ class Checker {
         if (merge) {
             recent.push_back({child_.round, child_.number});
             keep_last(recent, static_cast<std::size_t>(run_.params.keep_models) + 1);
-            norms.insert(norms.end(), norms_.begin(), norms_.end());
+            auto const added = norms_in(child_.decided);
+            norms.insert(norms.end(), added.begin(), added.end());
             keep_last(norms, norms_kept);
         }
         require(child_.recent == recent, "recent must name the last merges");
-        require(child_.norms == norms, "norms must be those of the last included contributions");
+        require(child_.norms == norms, "norms must follow from the included contributions");
     }
 
     void momentum()
@@ -345,7 +345,6 @@ class Checker {
     MemberId previous_;                   // in the order of `decided`
     Ranges included_;
     Totals totals_;
-    std::vector<double> norms_;
     std::optional<Error> error_;
 };
 

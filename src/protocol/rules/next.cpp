@@ -79,10 +79,7 @@ class Decisions {
         out_.totals.steps += header.steps;
         forget_skips(run_, header.ranges, out_);
         count_skipped(run_, member_parts(header.member).process.site, header.skipped, out_);
-        if (header.ranges.empty()) return;
-        new_model_ = true;
-        out_.norms.push_back(delta_norm(header));
-        keep_last(out_.norms, norms_kept);
+        new_model_ = new_model_ || !header.ranges.empty();
     }
     RunSpec const& run_;
     Commit const& parent_;
@@ -119,6 +116,8 @@ void begin_round(RunSpec const& run, Commit const& parent, Decisions const& deci
     out.round = parent.round.next();
     set_scales(run, parent, out.decided);
     out.outer_step = makes_outer_step(run, parent, out.decided);
+    for (auto const norm : norms_in(out.decided)) out.norms.push_back(norm);
+    keep_last(out.norms, norms_kept);
     out.recent.push_back({out.round, out.number});
     keep_last(out.recent, static_cast<std::size_t>(run.params.keep_models) + 1);
     for (auto& m : out.members)

@@ -57,6 +57,36 @@ TEST_F(Guards, CompareTheFirstDeltasWithEachOther)
     EXPECT_FLOAT_EQ(tip.decided[0].scale, 1.0F) << "two of three are as long";
 }
 
+// A commit before any norm is known: two sites, and one of them sends deltas that are 10^6 times
+// too long, however many.
+TEST_F(Guards, ClipAMemberWhoseFirstDeltasAreAllTooLong)
+{
+    admit("B");
+    auto const b = test::member("B", 3);
+    for (int round = 1; round <= 10; ++round) {
+        auto honest = contribution(b, round, tip.round.value, at(b).held.lowest(1));
+        auto const long_blocks = at(a).held.lowest(2);
+        std::vector<KnownContribution> all{honest};
+        for (int part = 0; part < 2; ++part) {
+            auto one = long_blocks;
+            auto const blocks = part == 0 ? one.lowest(1) : one - one.lowest(1);
+            auto f = contribution(a, 2 * round - 1 + part, tip.round.value, blocks);
+            f.header.delta->sumsq = 1e12;
+            f.sha256 = encode(f.header).sha256;
+            all.push_back(f);
+        }
+        auto const before = tip.norms;
+        go(all);
+        ASSERT_EQ(tip.decided.size(), 3U);
+        EXPECT_EQ(tip.norms.size(), before.size() + 2) << "one of each member";
+        for (auto const& d : tip.decided) {
+            ASSERT_FALSE(d.refused);
+            if (d.member == b) EXPECT_GT(d.scale, 0.1F);
+            else EXPECT_LT(d.scale * 1e6F, 6.0F) << "round " << round;
+        }
+    }
+}
+
 TEST_F(Guards, ThreeRefusalsInARowQuarantineTheSite)
 {
     go({broken(1)});
