@@ -147,7 +147,7 @@ bool set_draft(Parts& p, Commit commit)
         p.machine.go(Phase::publish_store);
         return false;
     }
-    if (p.proposal.includes_others() && p.pending.postpone_widest()) {
+    if (p.proposal.includes_others() && p.pending.postpone_latest()) {
         p.machine.go(Phase::merge);
         return false;
     }

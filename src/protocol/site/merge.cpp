@@ -32,7 +32,8 @@ bool may_wait(Parts const& p, Key const& key)
     bool const stale_then =
         p.chain.tip()->round.value - header.base_round.value >= p.chain.run().params.max_staleness;
     bool const others = std::ranges::any_of(p.chain.tip()->members, [&](Member const& m) {
-        return m.id != key.first && p.pending.next_of(m) != nullptr;
+        auto const* next = p.pending.next_of(m);
+        return next != nullptr && Key{m.id, next->header.seq} != key;
     });
     return !own && !header.leaving && !stale_then && others && p.proposal.mode() != Mode::fold;
 }

@@ -48,18 +48,18 @@ bool PendingContributions::contributes(MemberId const& member, Round round) cons
     });
 }
 
-bool PendingContributions::postpone_widest()
+bool PendingContributions::postpone_latest()
 {
     auto const width = [](Header const& h) {
         return h.ranges.list().size() + h.skipped.list().size();
     };
-    Key const* widest = nullptr;
+    Key const* last = nullptr;
     for (auto const& [key, known] : known_) {
-        bool const wider =
-            widest == nullptr || width(known.header) >= width(known_.at(*widest).header);
-        if (!postponed_.contains(key) && wider) widest = &key;
+        if (postponed_.contains(key)) continue;
+        auto const rank = [&](Header const& h) { return std::pair(h.base_round, width(h)); };
+        if (last == nullptr || rank(known.header) >= rank(known_.at(*last).header)) last = &key;
     }
-    return widest != nullptr && postponed_.insert(*widest).second;
+    return last != nullptr && postponed_.insert(*last).second;
 }
 
 bool PendingContributions::count_absent(Key const& key)

@@ -35,9 +35,10 @@ class PendingContributions {
     void refuse(Key const& key, Refusal reason) { known_.at(key).bad = reason; }
     /// Leaves the contribution out of all() and next_of() until the next resume_all().
     void postpone(Key const& key) { postponed_.insert(key); }
-    /// Postpones the header with the most ranges. The caller calls this if the next commit would be
-    /// invalid, e.g. too long. Returns false if all headers are left out.
-    bool postpone_widest();
+    /// Postpones one of the contributions that began last: that with the most ranges. So no
+    /// contribution is left out for ever. The caller calls this if the next commit would be
+    /// invalid, e.g. too long. Returns false if all are left out.
+    bool postpone_latest();
     void resume_all() { postponed_.clear(); }
     /// Counts an answer that the contribution's payload is missing. Returns true for the first four
     /// such answers: they may be out of date, so the caller must ask again. From the fifth on,

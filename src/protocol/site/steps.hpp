@@ -294,7 +294,7 @@ void begin_commit(Parts& p, Mode mode);
 void act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
-/// - in a fold or merge, PendingContributions::postpone_widest() leaves out a contribution, and the
+/// - in a fold or merge, PendingContributions::postpone_latest() leaves out a contribution, and the
 /// site merges again;
 /// - a lone member publishes its contributions instead;
 /// - in another mode, or if there is no contribution to leave out, the process exits.
