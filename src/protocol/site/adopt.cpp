@@ -96,7 +96,16 @@ void poll_after_long_step(Parts& p)
     if (is_long && (!cuts || p.training.looks_again())) p.schedule.poll = p.machine.now();
 }
 
-// Lists the contributions that the newest merge includes, and whose headers this process has not
+// Returns what the commit states that its contribution's header does not; empty: nothing. Only the
+// digest of a refused one matters, because the model does not contain it.
+std::string difference_to(Commit const& c, ContributionDecision const& d, Header const& header,
+                          Digest const& sha256)
+{
+    if (sha256 != d.header) return "digest";
+    return d.refused ? std::string() : differing_work(c, d, header);
+}
+
+// Lists the contributions that the newest merge decides, and whose headers this process has not
 // read yet.
 void list_unread_decisions(Parts& p)
 {
@@ -106,10 +115,11 @@ void list_unread_decisions(Parts& p)
     if (p.proposal.is_draft(p.chain.tip_sha256())) return;
     for (auto const& d : tip.decided) {
         Key const key{d.member, d.seq};
-        if (d.inlined || d.refused) continue;
-        bool const same = p.pending.contains(key) && p.pending.at(key).sha256 == d.header &&
-                          differing_work(tip, d, p.pending.at(key).header).empty();
-        if (!same) p.unread.included.push_back(d);
+        if (d.inlined) continue;
+        auto const* known = p.pending.contains(key) ? &p.pending.at(key) : nullptr;
+        bool const same = known != nullptr && known->sha256 &&
+                          difference_to(tip, d, known->header, *known->sha256).empty();
+        if (!same) p.unread.decided.push_back(d);
     }
 }
 
@@ -161,9 +171,9 @@ void answered_forward(Parts& p, Input const& input)
 
 void act_adopt_headers(Parts& p)
 {
-    if (p.unread.included.empty() || p.machine.stopping())
+    if (p.unread.decided.empty() || p.machine.stopping())
         return p.machine.switch_to(Phase::adopt_apply);
-    auto const& d = p.unread.included.back();
+    auto const& d = p.unread.decided.back();
     p.machine.get(header_name(d.member, d.seq));
 }
 
@@ -171,16 +181,15 @@ void act_adopt_headers(Parts& p)
 void answered_adopt_headers(Parts& p, Input const& input)
 {
     auto const& commit = p.unread.commit;
-    auto const d = p.unread.included.back();
+    auto const d = p.unread.decided.back();
     auto const name = header_name(d.member, d.seq);
-    p.unread.included.pop_back();
+    p.unread.decided.pop_back();
     p.machine.go(Phase::adopt_headers);
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return;
     auto const header = p.config.decoder->header(got->bytes, name);
     if (!header) return;
-    auto const differing =
-        sha256(got->bytes) == d.header ? differing_work(commit, d, *header) : std::string("digest");
+    auto const differing = difference_to(commit, d, *header, sha256(got->bytes));
     if (differing.empty()) return;
     auto const number = std::to_string(commit.number.value);
     finish(p, Error{ExitCode::protocol, "cannot adopt the model of commit " + number,

@@ -50,11 +50,11 @@ struct Base {
     bool merged{};   ///< a merge commit has arrived during the wait
 };
 
-/// The newest merge, and those contributions that it includes and whose headers this process has
-/// not read yet.
+/// The newest merge, and those contributions that it decides and whose headers this process has not
+/// read yet.
 struct UnreadMerge {
     Commit commit;
-    std::vector<ContributionDecision> included;
+    std::vector<ContributionDecision> decided;
 };
 
 /// The parts that are reset when this process's membership ends.
