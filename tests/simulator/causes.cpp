@@ -71,7 +71,7 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
             return names_one_of(exit, damaged_) || is_replaced(p.identity, store) ||
                    cannot_read_on(p, store);
         case ExitCode::unavailable:
-            return p.stopping || p.ledger.lost > Tokens{};
+            return p.ledger.lost + p.ledger.unanswered > Tokens{};
         default:
             return false;
     }

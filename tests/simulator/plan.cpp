@@ -124,10 +124,10 @@ Millis drop_after_of(std::vector<Delays> const& delays, Millis round_time)
 // In a gentle run, faults hit single processes. It is long enough for slow members.
 void make_gentle(Draw& draw, Plan& plan)
 {
-    auto const rate = plan.chaos.faults_per_s;
-    plan.chaos = {};
-    plan.chaos.faults_per_s = rate / 4;
-    plan.chaos.gentle = true;
+    plan.chaos = {.faults_per_s = plan.chaos.faults_per_s / 4,
+                  .gentle = true,
+                  .outlier = plan.chaos.outlier,
+                  .growth_per_s = plan.chaos.growth_per_s};
     if (plan.origin) return;
     plan.run.blocks_per_epoch += draw.pick(100, 300);
     plan.run.budget = {};
@@ -247,6 +247,9 @@ Plan plan_of(std::uint64_t seed)
     if (kind > 1) make_uneven(draw, plan);
     plan.run.params.drop_after = drop_after_of(plan.delays, plan.run.params.round_time);
     plan.run.params.keep_models = draw.pick(40, 50);  // more than the rounds of the longest read
+    if (draw.pick(0, 2) > 0) return plan;
+    plan.run.limits = limits_of(draw, plan.run.sites.size());
+    plan.run.limits.bytes += 2'000;  // a long run's norms and models
     return plan;
 }
 
