@@ -27,7 +27,7 @@ class Repairer {
         for (auto it = plan_.restored.rbegin(); it != plan_.restored.rend(); ++it) {
             auto const& [number, bytes] = *it;
             auto const at = protocol::Ranges::between(number.value, number.value + 1);
-            auto const done =
+            auto done =
                 plan_.replaced.contains(at) ? replace(number, bytes) : create(number, bytes);
             if (!done) return done;
         }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two folders train one site in one store, as two pollers or a copied folder do."""
+"""Two processes train one site in one store: in two folders, as two pollers or a copied folder do, or
+in one folder of a file server whose locks hold on one machine only."""
 import signal
 
-from harness import (PACED, SmallRun, case, expect, main, mpirun, program, read_json_lines,
+from harness import (BUILD, PACED, SmallRun, case, expect, main, mpirun, program, read_json_lines,
                      wait_for)
 
 ROUNDS = {"status_interval_s": 0.5}
@@ -13,9 +14,10 @@ class TwoFolders(SmallRun):
         super().__init__(sites=("A",), ranks=1, training=PACED, rounds=ROUNDS)
         self.write("run2.json", {**self.config, "folder": "out2", "store": "file:out/store"})
 
-    def begin(self, folder):
+    def begin(self, folder, *environment):
         file = {"out": "run.json", "out2": "run2.json"}[folder]
-        return self.start(*mpirun(1, program("curtail-train"), self.folder / file, "--site", "A"))
+        return self.start(*mpirun(1, "env", *environment, program("curtail-train"),
+                                  self.folder / file, "--site", "A"))
 
     def lines(self, folder, name):
         return read_json_lines(self.folder / folder / "sites/A" / name)
@@ -40,6 +42,24 @@ def two_folders_of_a_site_take_turns_and_lose_no_work():
         expect(waits, "the second process must wait for the first")
         trained = sum(step["tokens"] for folder in ("out", "out2")
                       for step in run.lines(folder, "metrics.jsonl"))
+        tokens = run.commits()[-1]["totals"]["tokens"]
+        expect(tokens == trained, f"{trained} tokens were trained, and the model has {tokens}")
+
+
+@case(seconds=6)
+def two_processes_in_a_folder_without_locks_lose_no_work():
+    preload = f"LD_PRELOAD={BUILD}/tests/libno_flock.so"
+    with TwoFolders() as run:
+        first = run.begin("out", preload)
+        wait_for(lambda: run.steps("out") > 3, "steps")
+        second = run.begin("out", preload)
+        expect(first.wait(30) == 75, f"exit code {first.returncode}")
+        steps = run.steps("out")
+        wait_for(lambda: run.steps("out") > steps + 3, "steps of the second process")
+        second.send_signal(signal.SIGUSR1)
+        expect(second.wait(30) == 0, f"exit code {second.returncode}")
+        expect(run.events("A", "waiting-for-twin"), "the second process must wait for the first")
+        trained = sum(step["tokens"] for step in run.metrics("A"))
         tokens = run.commits()[-1]["totals"]["tokens"]
         expect(tokens == trained, f"{trained} tokens were trained, and the model has {tokens}")
 

@@ -179,7 +179,7 @@ Result<operate::ChainPlan> repair_chain(chain::RunObjects const& objects,
                                         chain::RecordCache& copies, Arguments const& arguments,
                                         Console const& console)
 {
-    auto const planned = operate::plan_chain_repair(objects, copies);
+    auto planned = operate::plan_chain_repair(objects, copies);
     if (!planned) return planned;
     auto const& plan = *planned;
     bool done = false;

@@ -22,11 +22,20 @@ CommitNumber newest_found(Parts const& p)
     return p.chain.tip() ? p.chain.tip()->number : p.search.newest();
 }
 
+// Counts that `commit` is missing. Returns false if the process has waited long enough for it.
+bool awaits(Parts& p, CommitNumber commit, std::string const& who_knows)
+{
+    constexpr int soon = 4;
+    if (++p.failures.misses == soon)
+        p.machine.send(commit_awaited_note(commit, newest_found(p), who_knows));
+    return p.failures.misses < misses_limit;
+}
+
 // The store lacks the newest commits, or an old answer hid them.
 void lacks_newest(Parts& p)
 {
     auto const newest = newest_found(p);
-    if (++p.failures.misses < misses_limit) {
+    if (awaits(p, p.known.greatest(), p.known.who_knows())) {
         p.known.listed = false;
         if (!p.chain.tip()) p.search.restart();
         p.machine.set_tries(p.failures.misses);
@@ -46,7 +55,7 @@ void lacks_newest(Parts& p)
 // that it is lost.
 void retry_absent(Parts& p, Input const& input, CommitNumber absent)
 {
-    if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
+    if (!std::holds_alternative<Missing>(input) || awaits(p, absent, "the store lacks"))
         return p.machine.retry(p.machine.phase());
     finish(
         p,

@@ -21,6 +21,7 @@ constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
 constexpr char const* waiting_for_twin = "waiting-for-twin";
 constexpr char const* clipped = "clipped";
+constexpr char const* commit_awaited = "commit-awaited";
 constexpr char const* commits_lost = "commits-lost";
 constexpr char const* commits_restored = "commits-restored";
 constexpr char const* foreign_commit = "foreign-commit";
@@ -75,6 +76,12 @@ constexpr Warning warnings[] = {
              "run stops when it gets there, unless `curtail-store repair` removes "
              "the object",
              integer(d, "commit"));
+     }},
+    {commit_awaited,
+     [](json::Object const& d) {
+         return fmt::format(
+             "{} commit {}, but the newest one in the store is {}; waiting about a minute for it",
+             d.text_at("why"), integer(d, "commit"), integer(d, "newest"));
      }},
     {commits_lost,
      [](json::Object const& d) {
@@ -270,6 +277,12 @@ Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
     return {members_silent,
             {{"members", json::array_of(members, [](MemberId const& id) { return id.value; })},
              {"wait_ms", wait.count()}}};
+}
+
+Note commit_awaited_note(CommitNumber commit, CommitNumber newest, std::string const& who_knows)
+{
+    return {commit_awaited,
+            {{"commit", commit.value}, {"newest", newest.value}, {"why", who_knows}}};
 }
 
 Note commits_lost_note(CommitNumber first, CommitNumber last)

@@ -60,8 +60,7 @@ class LostCommits : public ScriptedSiteBesideB {
     std::optional<Input> work(Output const& output) override
     {
         auto const* note = std::get_if<Note>(&output);
-        if (note != nullptr &&
-            (note->type.starts_with("commits-") || note->type == "foreign-commit"))
+        if (note != nullptr && (note->type.starts_with("commit") || note->type == "foreign-commit"))
             notes.push_back(note->type + json::to_string(note->details));
         return std::nullopt;
     }
@@ -156,6 +155,8 @@ TEST_F(LostCommits, ThatThisSiteHasReadEndAStart)
     lose(10, 14);
     site = Site({{{"A"}, 0x11}, run, 0, {}, ref(14)});
     EXPECT_THAT(refusal(), HasSubstr("this site has read " + commit_name({14})));
+    EXPECT_THAT(notes, ElementsAre(R"(commit-awaited{"commit":14,"newest":9,"why":)"
+                                   R"("this site has read"})"));
 }
 
 TEST_F(LostCommits, AllOfThemEndAStartToo)

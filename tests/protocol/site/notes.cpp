@@ -98,6 +98,13 @@ TEST(Notes, ClippedWorkIsAWarning)
     EXPECT_FALSE(is_loss(note)) << "all its tokens count";
 }
 
+TEST(Notes, AWaitForACommitIsAWarning)
+{
+    EXPECT_EQ(warning_in(commit_awaited_note({14}, {9}, "this site has read")),
+              "this site has read commit 14, but the newest one in the store is 9; waiting about a "
+              "minute for it");
+}
+
 TEST(Notes, ARepairIsAWarning)
 {
     auto const requested = repair_requested_note("models/2/x/w0.h5", 3);
