@@ -20,10 +20,11 @@ Result<std::vector<Tip>> read_headers(std::filesystem::path const& file, StreamI
     auto const lines = split(**text, '\n');
     for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
         // A crash may have left a part of an entry.
-        auto tip = decode_tip(id, std::string(lines[i]) + "\n" + std::string(lines[i + 1]) + "\n");
+        auto const tip =
+            decode_tip(id, std::string(lines[i]) + "\n" + std::string(lines[i + 1]) + "\n");
         if (!tip) continue;
         while (!tips.empty() && tips.back().header.number >= tip->header.number) tips.pop_back();
-        tips.push_back(std::move(*tip));
+        tips.push_back(*tip);
         ++i;
     }
     return tips;
