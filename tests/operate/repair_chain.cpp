@@ -97,7 +97,7 @@ class RepairOfChain : public curtail::test::EachStore {
     ChainPlan plan() { return plan(copies_); }
     ChainPlan repair()
     {
-        auto const made = plan();
+        auto made = plan();
         EXPECT_FALSE(made.refusal) << made.refusal->message();
         auto const repaired = repair_chain(objects(), made);
         EXPECT_TRUE(repaired) << repaired.error().message();
@@ -348,9 +348,9 @@ TEST_P(RepairOfChain, RunsSeveralTimesAtOnce)
     lose(5, 5);
     put(4, "{}");
     put(last_ + 3, "{}");
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 4; ++i)
-        threads.emplace_back([&] {
+    std::vector<std::jthread> threads(4);
+    for (auto& thread : threads)
+        thread = std::jthread([&] {
             auto const made = plan_chain_repair(objects(), copies_);
             ASSERT_TRUE(made) << made.error().message();
             EXPECT_FALSE(made->refusal);

@@ -68,8 +68,8 @@ TEST_F(Guards, ClipAMemberWhoseFirstDeltasAreAllTooLong)
         auto const long_blocks = at(a).held.lowest(2);
         std::vector<KnownContribution> all{honest};
         for (int part = 0; part < 2; ++part) {
-            auto one = long_blocks;
-            auto const blocks = part == 0 ? one.lowest(1) : one - one.lowest(1);
+            auto const first = long_blocks.lowest(1);
+            auto const blocks = part == 0 ? first : long_blocks - first;
             auto f = contribution(a, 2 * round - 1 + part, tip.round.value, blocks);
             f.header.delta->sumsq = 1e12;
             f.sha256 = encode(f.header).sha256;

@@ -269,7 +269,7 @@ class ChangedStore : public LostCommits {
     }
     Input created(Create const& create) override
     {
-        auto const answer = LostCommits::created(create);
+        auto answer = LostCommits::created(create);
         bool const mends = create.name.starts_with("commits/");
         if (mends && change_at_create) std::exchange(change_at_create, nullptr)();
         return answer;

@@ -163,10 +163,10 @@ class UnansweredCommit : public ScriptedSite {
     }
     // Gives the site `input`, and answers its questions until it makes an output of this type.
     template <class What>
-    What until(Input input)
+    What until(Input const& input)
     {
         std::optional<What> found;
-        serve_until(std::move(input), [&](std::vector<Output> const& outputs) {
+        serve_until(input, [&](std::vector<Output> const& outputs) {
             for (auto const& output : outputs)
                 if (auto const* what = std::get_if<What>(&output)) found = *what;
             return found.has_value();
