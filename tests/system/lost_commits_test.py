@@ -106,7 +106,10 @@ def backup_restored_under_another_address_gets_its_commits_back():
         run.config["store"] = "file:out/store2"
         run.save()
         run.store = backup / "runs/small"
-        execute(program("curtail-store"), "repair", run.run_file, "--site", "A")
+        # The newest model may be that of B, and A may have left before it adopted that.
+        repair = (program("curtail-store"), "repair", run.run_file, "--site")
+        if execute(*repair, "A", code=None).returncode != 0:
+            execute(*repair, "B")
         expect(run.newest() == newest, "repair has not brought the commits back")
         run.jobs = {"A": run.start_training("A")}
         run.wait_for_commit(newest + 1)

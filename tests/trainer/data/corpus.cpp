@@ -43,6 +43,7 @@ TEST(Documents, AreCutTheSameWayWithTheLineEndsOfOtherMachines)
             };
             // The limit counts bytes, so it must leave room for the longer line ends.
             std::vector<std::string> expected;
+            expected.reserve(cuts.size());
             for (auto const& document : cuts) expected.push_back(other(document));
             auto const longest = std::ranges::max(expected, {}, &std::string::size).size();
             if (longest > limit) continue;
