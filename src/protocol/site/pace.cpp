@@ -9,10 +9,11 @@ namespace curtail::protocol::site {
 void Pace::begin_read(Round model, std::int64_t keep_models, MonoTime now)
 {
     bool const again = read_.runs();
+    auto const took = read_.elapsed(now);
     if (!again || std::exchange(retries_, false)) read_.start(now);
     if (again && model == reads_) return;
     bool const may_be_deleted = reads_.value <= model.value - keep_models;
-    if (again && is_missing_ && !is_lost_ && may_be_deleted) ++late_;
+    if (is_missing_ && !is_lost_ && may_be_deleted && took >= round_) ++late_;
     reads_ = model;
     is_missing_ = is_lost_ = false;
 }

@@ -18,6 +18,8 @@ class Stopwatch {
         begun_.reset();
     }
     [[nodiscard]] Millis last() const { return last_; }  ///< from the last start() to its stop()
+    /// Returns the time since start(); 0 if it does not run.
+    [[nodiscard]] Millis elapsed(MonoTime now) const { return begun_ ? now - *begun_ : Millis{0}; }
 
   private:
     std::optional<MonoTime> begun_;
@@ -28,7 +30,8 @@ class Stopwatch {
 /// connection to the store is too slow. The process is *late* if
 /// - a commit refuses its work as stale, after transfers that took as long as a round, besides the
 /// step that ran meanwhile;
-/// - the store has deleted a model before the process could read it;
+/// - the store has deleted a model before the process could read it, and the read took as long as a
+///   round. A process that was suspended asks for deleted models, too, but its reads fail at once;
 /// - others remove its member as silent during a slow transfer.
 class Pace {
   public:

@@ -266,6 +266,22 @@ TEST(Pace, BlamesNoFastStoreForStaleWork)
     }
 }
 
+// It asks for models that are long deleted, one after the other.
+TEST(Pace, BlamesNoFastStoreForModelsThatAreDeletedDuringASuspension)
+{
+    for (auto const& [read, too_slow] : {std::pair{Millis{200}, false}, {Millis{8'000}, true}}) {
+        site::Pace pace;
+        pace.take_round(Seconds{7});
+        MonoTime now{};
+        for (std::int64_t round = 1; round <= 4; ++round) {
+            pace.begin_read({round}, 1, now);
+            pace.attempt_failed(true);
+            now += read;
+        }
+        EXPECT_EQ(pace.is_too_slow(), too_slow) << read.count();
+    }
+}
+
 // A store may lose a model that nobody has deleted.
 TEST(Pace, BlamesNoSlowStoreForALostModel)
 {
