@@ -271,7 +271,9 @@ Result<ChainPlan> look(chain::RunObjects const& objects, chain::RecordCache& cop
                     "the store has no such run", "check the name of the run and the store");
     if (!*run)
         return fail(ExitCode::protocol, "cannot repair run " + objects.run().value,
-                    "run.json is missing", "restore run.json from a copy of the store");
+                    "run.json is missing, and this site has no copy",
+                    "run this command at the other sites, or restore run.json from a copy of the "
+                    "store");
     return Planner(objects.run(), record.sha256, *stored, copies, *in_statuses).plan();
 }
 

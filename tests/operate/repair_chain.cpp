@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "operate/run_record.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "support/each_store.hpp"
@@ -57,6 +58,10 @@ class RepairOfChain : public curtail::test::EachStore {
     {
         auto const there = store_->stat(object(number));
         return !there || there->has_value();
+    }
+    [[nodiscard]] store::ObjectName run_json() const
+    {
+        return *chain::object_name(run_.spec().run, protocol::run_name);
     }
     void put(std::int64_t number, std::string const& content)
     {
@@ -363,12 +368,49 @@ TEST_P(RepairOfChain, RunsSeveralTimesAtOnce)
 
 TEST_P(RepairOfChain, NeedsRunJson)
 {
-    ASSERT_TRUE(store_->remove(*chain::object_name({"small"}, protocol::run_name)));
+    ASSERT_TRUE(store_->remove(run_json()));
     auto const made = plan_chain_repair(objects(), copies_);
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, ExitCode::protocol);
     EXPECT_THAT(made.error().message(), HasSubstr("run.json is missing"));
     EXPECT_EQ(plan_chain_repair({*store_, {"none"}}, copies_).error().code, ExitCode::no_input);
+}
+
+// Commit 1 names the digest.
+TEST_P(RepairOfChain, RestoresRunJsonFromACopy)
+{
+    auto const whole = objects().record(protocol::run_name).value().value();
+    auto const sound = look_at_run_record(objects());
+    ASSERT_TRUE(sound);
+    EXPECT_EQ(sound->form, RunRecord::Form::good);
+    EXPECT_EQ(sound->sha256, sha256(whole));
+    for (auto const& bytes : {std::string(), std::string("{}"), whole.substr(0, 40)}) {
+        ASSERT_TRUE(store_->remove(run_json()));
+        if (!bytes.empty()) { ASSERT_TRUE(store_->put(run_json(), std::string_view(bytes))); }
+        auto const found = look_at_run_record(objects());
+        ASSERT_TRUE(found) << found.error().message();
+        EXPECT_EQ(found->form, bytes.empty() ? RunRecord::Form::missing : RunRecord::Form::damaged);
+        EXPECT_EQ(found->sha256, sha256(whole));
+        curtail::test::TemporaryFolder const empty;
+        chain::RecordCache none({empty.path()}, sha256(whole), {"small"});
+        EXPECT_EQ(restore_run_record(objects(), none, *found), false);
+        copies_.add(protocol::run_name, whole);
+        copies_.flush();
+        EXPECT_EQ(restore_run_record(objects(), copies_, *found), true);
+        EXPECT_EQ(objects().record(protocol::run_name).value(), whole);
+    }
+}
+
+// A run that began again has other commits, too.
+TEST_P(RepairOfChain, TakesNoOtherRunJsonForDamaged)
+{
+    auto other = run_.spec();
+    other.seed += 1;
+    ASSERT_TRUE(store_->put(run_json(), std::string_view(protocol::encode(other).bytes)));
+    EXPECT_EQ(look_at_run_record(objects())->form, RunRecord::Form::good);
+    lose(1, 1);
+    ASSERT_TRUE(store_->remove(run_json()));
+    EXPECT_EQ(look_at_run_record(objects())->sha256, Digest{}) << "nothing names it";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, RepairOfChain, curtail::test::every_store,

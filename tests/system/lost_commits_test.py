@@ -216,6 +216,13 @@ def every_state_has_a_way_out():
             run.path(number).unlink()
         store_program(run, "repair", "--site", "A")
         expect(run.records() == whole, "the commits differ")
+        run_json = run.store / "run.json"
+        text = run_json.read_bytes()
+        run_json.unlink()
+        refused = run.train("C", code=76).stderr
+        expect("curtail-store repair" in refused, refused)
+        done = store_program(run, "repair", "--site", "A").stdout
+        expect("copied     run.json" in done and run_json.read_bytes() == text, done)
         shutil.rmtree(run.out / "sites/A/kept")
         for i, lose in enumerate((remove, lambda path: path.write_text("{}"))):
             check_without_copies(run, run.path(5), lose, whole, i)

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "operate/repair_chain.hpp"
+#include "operate/run_record.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/records/names.hpp"
 #include "run/config/named_site.hpp"
@@ -174,6 +175,23 @@ Result<void> check_sound(chain::RunObjects const& objects)
     return tl::unexpected(std::move(error));
 }
 
+// Stores run.json again if it is missing or damaged, and the site has a copy.
+Result<void> restore_run_record(chain::RunObjects const& objects, chain::RecordCache& copies,
+                                operate::RunRecord const& record, Arguments const& arguments,
+                                Console const& console)
+{
+    if (record.form == operate::RunRecord::Form::good) return {};
+    bool const damaged = record.form == operate::RunRecord::Form::damaged;
+    if (damaged && !agrees("run.json is damaged. Replace it by the site's copy?", arguments))
+        return fail(ExitCode::protocol, "cannot repair run " + objects.run().value,
+                    "run.json is damaged",
+                    "`--remove-foreign` replaces it, if this site has a good copy");
+    auto const restored = operate::restore_run_record(objects, copies, record);
+    if (!restored) return tl::unexpected(restored.error());
+    if (*restored && !console.json) console.print("copied     run.json\n");
+    return {};
+}
+
 // Repairs the chain as far as the copies and the user allow. Fails if it is not sound then.
 Result<operate::ChainPlan> repair_chain(chain::RunObjects const& objects,
                                         chain::RecordCache& copies, Arguments const& arguments,
@@ -224,13 +242,15 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     if (!opened) return tl::unexpected(opened.error());
     std::shared_ptr<store::ObjectStore> const store = std::move(*opened);
     chain::RunObjects const objects(*store, run->run);
-    auto const record = objects.record(protocol::run_name);
+    auto const record = operate::look_at_run_record(objects);
     if (!record) return tl::unexpected(record.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
     chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     chain::RecordCache copies({run->site_folder((*site)->site) / "kept", console.log, {}, true},
-                              sha256(record->value_or("")), run->run);
+                              record->sha256, run->run);
+    if (auto restored = restore_run_record(objects, copies, *record, arguments, console); !restored)
+        return restored;
     auto const chain = repair_chain(objects, copies, arguments, console);
     if (!chain) return tl::unexpected(chain.error());
     auto const journal = repair_journal(store, *run, (*site)->site);

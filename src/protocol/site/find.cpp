@@ -22,20 +22,13 @@ CommitNumber newest_found(Parts const& p)
     return p.chain.tip() ? p.chain.tip()->number : p.search.newest();
 }
 
-// Counts that `commit` is missing. Returns false if the process has waited long enough for it.
-bool awaits(Parts& p, CommitNumber commit, std::string const& who_knows)
-{
-    constexpr int soon = 4;
-    if (++p.failures.misses == soon)
-        p.machine.send(commit_awaited_note(commit, newest_found(p), who_knows));
-    return p.failures.misses < misses_limit;
-}
-
 // The store lacks the newest commits, or an old answer hid them.
 void lacks_newest(Parts& p)
 {
     auto const newest = newest_found(p);
-    if (awaits(p, p.known.greatest(), p.known.who_knows())) {
+    auto const store = newest.value == 0 ? std::string("the store has no commit")
+                                         : "the newest one in the store is " + commit_name(newest);
+    if (awaits(p, commit_name(p.known.greatest()), p.known.who_knows() + " it, but " + store)) {
         p.known.listed = false;
         if (!p.chain.tip()) p.search.restart();
         p.machine.set_tries(p.failures.misses);
@@ -43,9 +36,7 @@ void lacks_newest(Parts& p)
     }
     finish(p,
            Error{ExitCode::protocol, "cannot continue the run's chain",
-                 p.known.who_knows() + " " + commit_name(p.known.greatest()) + ", but " +
-                     (newest.value == 0 ? std::string("the store has no commit")
-                                        : "the newest one in the store is " + commit_name(newest)),
+                 p.known.who_knows() + " " + commit_name(p.known.greatest()) + ", but " + store,
                  "if the store was restored from a backup, create the newer commits again with "
                  "`curtail-store repair` at a site that has copies; otherwise stop all sites and "
                  "start a new run with `curtail-store fork`, or with another name"});
@@ -55,7 +46,8 @@ void lacks_newest(Parts& p)
 // that it is lost.
 void retry_absent(Parts& p, Input const& input, CommitNumber absent)
 {
-    if (!std::holds_alternative<Missing>(input) || awaits(p, absent, "the store lacks"))
+    if (!std::holds_alternative<Missing>(input) ||
+        awaits(p, commit_name(absent), commit_name(newest_found(p)) + " exists"))
         return p.machine.retry(p.machine.phase());
     finish(
         p,

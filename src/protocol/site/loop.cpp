@@ -259,6 +259,13 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 
 void act_next_commit(Parts& p) { p.machine.get(commit_name(p.chain.tip()->number.next())); }
 
+bool awaits(Parts& p, std::string const& name, std::string const& why)
+{
+    constexpr int soon = 4;  // an old answer is gone after them
+    if (++p.failures.misses == soon) p.machine.send(record_awaited_note(name, why));
+    return p.failures.misses < misses_limit;
+}
+
 Error foreign_commit(Error error)
 {
     if (error.code == ExitCode::data) return error;  // use another version of Curtail

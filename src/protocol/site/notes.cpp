@@ -21,7 +21,7 @@ constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
 constexpr char const* waiting_for_twin = "waiting-for-twin";
 constexpr char const* clipped = "clipped";
-constexpr char const* commit_awaited = "commit-awaited";
+constexpr char const* record_awaited = "record-awaited";
 constexpr char const* commits_lost = "commits-lost";
 constexpr char const* commits_restored = "commits-restored";
 constexpr char const* foreign_commit = "foreign-commit";
@@ -77,11 +77,10 @@ constexpr Warning warnings[] = {
              "the object",
              integer(d, "commit"));
      }},
-    {commit_awaited,
+    {record_awaited,
      [](json::Object const& d) {
-         return fmt::format(
-             "{} commit {}, but the newest one in the store is {}; waiting about a minute for it",
-             d.text_at("why"), integer(d, "commit"), integer(d, "newest"));
+         return fmt::format("waiting about a minute for {}: {}", d.text_at("name"),
+                            d.text_at("why"));
      }},
     {commits_lost,
      [](json::Object const& d) {
@@ -279,10 +278,9 @@ Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
              {"wait_ms", wait.count()}}};
 }
 
-Note commit_awaited_note(CommitNumber commit, CommitNumber newest, std::string const& who_knows)
+Note record_awaited_note(std::string name, std::string why)
 {
-    return {commit_awaited,
-            {{"commit", commit.value}, {"newest", newest.value}, {"why", who_knows}}};
+    return {record_awaited, {{"name", std::move(name)}, {"why", std::move(why)}}};
 }
 
 Note commits_lost_note(CommitNumber first, CommitNumber last)

@@ -70,10 +70,8 @@ namespace curtail::protocol {
 /// No member seems alive. This process removes these members after `wait`, unless one of them shows
 /// life.
 [[nodiscard]] Note members_silent_note(std::vector<MemberId> const& members, Millis wait);
-/// This process waits for `commit` before it exits: the store has none after `newest`. `who_knows`
-/// completes the sentence "... commit N".
-[[nodiscard]] Note commit_awaited_note(CommitNumber commit, CommitNumber newest,
-                                       std::string const& who_knows);
+/// This process waits for the record `name` before it exits. `why` says why it must exist.
+[[nodiscard]] Note record_awaited_note(std::string name, std::string why);
 /// The store has lost these commits, and this site has no copies of all of them.
 [[nodiscard]] Note commits_lost_note(CommitNumber first, CommitNumber last);
 /// An object far beyond the newest commit has the name of a commit, but is none of this run.

@@ -45,13 +45,15 @@ void answered_run_list(Parts& p, Input const& input)
     if (listed == nullptr) return p.machine.retry(Phase::run_list);
     if (listed->numbers.empty()) return p.machine.retry(Phase::run_create);
     // Another site may just have started the run, and "missing" may have been an old answer.
-    if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::run_get);
     CommitNumber const first{listed->numbers.list().front().begin};
+    if (awaits(p, std::string(run_name), commit_name(first) + " exists"))
+        return p.machine.retry(Phase::run_get);
     finish(p,
            Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
                  std::string(run_name) + " is missing, but " + commit_name(first) + " exists",
                  "if a copy or fork into this store was interrupted, repeat `curtail-store copy` "
-                 "or `curtail-store fork`; otherwise restore run.json from a copy of the store"});
+                 "or `curtail-store fork`; otherwise store run.json again with `curtail-store "
+                 "repair` at a site that has trained"});
 }
 
 void act_run_create(Parts& p)

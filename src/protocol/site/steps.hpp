@@ -35,6 +35,9 @@ void write_status(Parts& p);
 void act_next_commit(Parts& p);
 /// Returns the error of a read that gave no commit of this run, with what to do about it.
 [[nodiscard]] Error foreign_commit(Error error);
+/// Counts that the record `name` is missing, and says so after some times. `why` says why it must
+/// exist. Returns false if the process has waited long enough for it.
+[[nodiscard]] bool awaits(Parts& p, std::string const& name, std::string const& why);
 /// Counts a read that gave an invalid record. A single read may be corrupt; a damaged or foreign
 /// object gives the same error in each read. Returns true after reads_limit such reads in a row.
 [[nodiscard]] bool stays_invalid(Parts& p, Error const& error);

@@ -21,12 +21,11 @@ Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_a
         auto opened = store::open_store(address);
         if (!opened) return tl::unexpected(opened.error());
         RunAtStart run{std::move(*opened), {}, {}};
-        auto const record =
-            chain::RunObjects(*run.store, id, nullptr, call).record(protocol::run_name);
+        auto record = chain::RunObjects(*run.store, id, nullptr, call).record(protocol::run_name);
         if (!record && call.is_over()) return tl::unexpected(record.error());
         if (record && *record) {
             run.spec = protocol::decode_run(**record);
-            run.sha256 = sha256(**record);
+            run.record = std::move(*record);
         }
         return run;
     };

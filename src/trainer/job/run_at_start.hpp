@@ -16,7 +16,7 @@ struct RunAtStart {
     std::shared_ptr<store::ObjectStore> store;
     /// run.json; empty if there is none, or if the store failed to read it.
     std::optional<Result<protocol::RunSpec>> spec;
-    std::optional<Digest> sha256;  ///< of the bytes of run.json; empty as `spec`
+    std::optional<std::string> record;  ///< the bytes of run.json; empty as `spec`
 };
 
 /// Returns until when a starting site that must stop may wait for the store. Each call tells the

@@ -103,8 +103,9 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
 {
     auto const gate = std::make_shared<SnapshotGate>();
     // A run keeps its record when its store moves. A site that begins the run writes its own spec.
-    auto const record = run.sha256.value_or(protocol::encode(spec).sha256);
-    auto parts = executor_parts(context, run.store, record, gate);
+    auto const record = run.record.value_or(protocol::encode(spec).bytes);
+    auto parts = executor_parts(context, run.store, sha256(record), gate);
+    parts.commits->add(protocol::run_name, record);
     std::uint32_t const nonce = std::random_device{}();
     protocol::Site site({{context.site.site, nonce},
                          spec,

@@ -60,7 +60,8 @@ class LostCommits : public ScriptedSiteBesideB {
     std::optional<Input> work(Output const& output) override
     {
         auto const* note = std::get_if<Note>(&output);
-        if (note != nullptr && (note->type.starts_with("commit") || note->type == "foreign-commit"))
+        if (note != nullptr && (note->type.starts_with("commits-") ||
+                                note->type == "foreign-commit" || note->type == "record-awaited"))
             notes.push_back(note->type + json::to_string(note->details));
         return std::nullopt;
     }
@@ -140,6 +141,7 @@ TEST_F(LostCommits, AreReportedBeforeRunJsonIsCreated)
     objects.erase(run_name);
     lose(1, 3);
     EXPECT_THAT(refusal(), HasSubstr("run.json is missing, but " + commit_name({4}) + " exists"));
+    EXPECT_THAT(notes, ElementsAre(HasSubstr("run.json")));
 }
 
 TEST_F(LostCommits, OfWhichAnotherSiteKnowsEndAStart)
@@ -155,8 +157,10 @@ TEST_F(LostCommits, ThatThisSiteHasReadEndAStart)
     lose(10, 14);
     site = Site({{{"A"}, 0x11}, run, 0, {}, ref(14)});
     EXPECT_THAT(refusal(), HasSubstr("this site has read " + commit_name({14})));
-    EXPECT_THAT(notes, ElementsAre(R"(commit-awaited{"commit":14,"newest":9,"why":)"
-                                   R"("this site has read"})"));
+    EXPECT_THAT(notes, ElementsAre(R"(record-awaited{"name":")" + commit_name({14}) +
+                                   R"(","why":"this site has read it, but the newest one in the )"
+                                   R"(store is )" +
+                                   commit_name({9}) + R"("})"));
 }
 
 TEST_F(LostCommits, AllOfThemEndAStartToo)

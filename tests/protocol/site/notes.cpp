@@ -98,11 +98,10 @@ TEST(Notes, ClippedWorkIsAWarning)
     EXPECT_FALSE(is_loss(note)) << "all its tokens count";
 }
 
-TEST(Notes, AWaitForACommitIsAWarning)
+TEST(Notes, AWaitForARecordIsAWarning)
 {
-    EXPECT_EQ(warning_in(commit_awaited_note({14}, {9}, "this site has read")),
-              "this site has read commit 14, but the newest one in the store is 9; waiting about a "
-              "minute for it");
+    EXPECT_EQ(warning_in(record_awaited_note("run.json", "commits/00000001.json exists")),
+              "waiting about a minute for run.json: commits/00000001.json exists");
 }
 
 TEST(Notes, ARepairIsAWarning)
