@@ -60,7 +60,7 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
 {
     switch (exit.code) {
         case ExitCode::ok:
-            return true;
+            return p.ledger.lost + p.ledger.unanswered == Tokens{};
         case ExitCode::data:
             return p.hardware.nan_cuts >= 3 || skipped_three_times(p.identity, store);
         case ExitCode::protocol:

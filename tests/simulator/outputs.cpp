@@ -107,13 +107,15 @@ void Outputs::execute(P const& p, Create const& o)
 {
     require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, Invariant::leaving,
             "a leaving site takes the lease");
+    p->open_records.insert(o.name);
     p->check_removals(o, *store_.decoder(), now() - run_.params.drop_after - run_.params.skew,
                       now());
     later(Millis{pick(1, 60)}, [this, p, o] {
         ++steps_;
         if (refuses_writes(p)) {
             ++shared_.history.creates_refused;
-            return reply(p, Unknown{o.op, "full", failure(p)});
+            p->open_records.erase(p->open_records.find(o.name));
+            return reply(p, Unknown{o.op, "full", failure(p), true});
         }
         if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
         if (chance(chaos_.delayed)) {
@@ -170,6 +172,7 @@ void Outputs::execute(P const& p, MakeInitial const& o)
 void Outputs::execute(P const& p, Overwrite const& o)
 {
     if (o.name.rfind("status/", 0) == 0) p->signs.written(p->last_input);
+    else p->open_records.insert(o.name);
     later(Millis{pick(1, 60)}, [this, p, o] {
         if (!refuses_writes(p) && !is_unanswered(p)) store_.store_again(o.name, o.bytes);
     });
@@ -208,7 +211,12 @@ void Outputs::execute(P const& p, Note const& o)
     ++shared_.history.notes[o.type];
     Tokens const tokens{o.details.integer_at("tokens").value_or(0)};
     if (is_loss(o)) p->ledger.lost += tokens;
-    if (o.type == "unanswered") p->ledger.unanswered += tokens;
+    if (o.type == "unanswered") {
+        p->ledger.unanswered += tokens;
+        auto const name = std::string(o.details.text_at("name"));
+        require(p->open_records.contains(name), Invariant::account,
+                [&] { return "a process waits for no answer about " + name; });
+    }
     log_line(p, o.type, json::to_string(o.details));
 }
 

@@ -90,6 +90,8 @@ struct SimProcess {
     Signs signs;
     HeaderReads header_reads;
     Ledger ledger;
+    /// Records that the store may have created for the process, once for each try.
+    std::multiset<std::string> open_records;
     OpenWork open_work;
     std::unique_ptr<Site> machine;
     std::unique_ptr<Saboteur> saboteur;  ///< all inputs and outputs of `machine` pass through it

@@ -143,7 +143,7 @@ def a_member_that_was_removed_without_an_event_is_noticed():
 
 @case()
 def a_job_that_ends_with_lost_work_must_not_exit_with_0():
-    for kind in ("lost", "removed", "refused"):
+    for kind in ("lost", "removed", "refused", "unanswered"):
         refuses(check_exit_of_loser, a_life(lost(kind, 10)), words="exited with 0")
         check_exit_of_loser(a_life(lost(kind, 10), code=69))
         check_exit_of_loser(a_life(lost(kind, 0)))

@@ -65,8 +65,9 @@ def check_stated(life, record):
 
 
 def lost_tokens(life):
-    """The tokens that the events of the job say are lost."""
-    return sum(event["tokens"] for event in life.events if event["type"] in LOSSES)
+    """The tokens that the events of the job say are lost, or in a record without an answer."""
+    return sum(event["tokens"] for event in life.events
+               if event["type"] in (*LOSSES, "unanswered"))
 
 
 def check_exit_of_loser(life):

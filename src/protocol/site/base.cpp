@@ -166,7 +166,7 @@ void removed(Parts& p)
 {
     if (p.training.loaded()) p.machine.send(Discard{});
     if (p.removal == Removal::left) return exit_after_leaving(p);
-    auto const lost = leftover(p).sum();
+    auto const lost = unsaved_work(p).lost;
     p.training = {};
     p.contributions = {};
     report_loss(p, removed_note(*p.member, p.chain.tip()->number, *p.removal, lost), lost);

@@ -124,12 +124,17 @@ void act_commit_create(Parts& p)
 {
     if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return;
     bool const want_time = p.proposal.mode() == Mode::lone;
-    p.proposal.send_draft();
+    p.proposal.note_sent();
     p.machine.create(commit_name(p.proposal.draft()->commit.number),
                      p.proposal.draft()->encoded.bytes, want_time);
 }
 
-void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
+void answered_commit_create(Parts& p, Input const& input)
+{
+    auto const* unknown = std::get_if<Unknown>(&input);
+    if (unknown != nullptr && unknown->created_nothing) p.proposal.note_not_created();
+    p.machine.switch_to(Phase::commit_read);
+}
 
 // Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
 // sites are the only part that this program did not make, so it first tries without one of them.

@@ -14,6 +14,7 @@ struct OwnContribution {
     std::optional<EncodedRecord> encoded{};  ///< the stored form of `header`; empty before the
                                              ///< first try to create the header
     bool unanswered{};  ///< the store did not answer an earlier try to create the header
+    bool found{};       ///< the store has an object of the header's name
     bool published{};   ///< the header is in the store
     bool doubtful{};    ///< the header in the store may be damaged, so it must be read back
     bool unproven{};    ///< the delta in the store may be damaged, so it must be read back

@@ -132,7 +132,7 @@ bool denied_for_long(Parts& p, Input const& input)
     auto const& params = p.chain.run().params;
     bool const removed = denied >= params.drop_after + params.skew && !others(p).empty();
     if (!removed || can_train(p) || p.machine.stopping()) return false;
-    auto const lost = leftover(p).lost;
+    auto const lost = unsaved_work(p).lost;
     auto const loss = lost == Tokens{} ? ""
                                        : "; the last " + std::to_string(lost.value) +
                                              " tokens are lost, and their blocks are trained again";
@@ -159,9 +159,12 @@ void take_answer(Parts& p, Input const& input)
     if (refused_at_start(p, input) || denied_for_long(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
-    if (auto const use = use_of(p.machine.last_question())) note_use(p, *use, input);
+    auto const failure = failure_in(input);
+    auto const use = use_of(p.machine.last_question());
+    if (use) note_use(p, *use, input);
+    if (use == StoreUse::write) p.failures.write_error = failure ? failure->why : "";
     handler(p, input);
-    p.failures.unanswered = failure_in(input) ? p.failures.unanswered + 1 : 0;
+    p.failures.unanswered = failure ? p.failures.unanswered + 1 : 0;
     train_through_outage(p);
 }
 

@@ -35,7 +35,8 @@ bool may_wait(Parts const& p, Key const& key)
         auto const* next = p.pending.next_of(m);
         return next != nullptr && Key{m.id, next->header.seq} != key;
     });
-    return !own && !header.leaving && !stale_then && others && p.proposal.mode() != Mode::fold;
+    return !own && !p.pending.leaves(key.first) && !stale_then && others &&
+           p.proposal.mode() != Mode::fold;
 }
 
 void merge_refused(Parts& p, std::vector<Merged::UnusableContribution> const& refused)

@@ -93,6 +93,7 @@ struct Unknown {
     ExitCode code{ExitCode::temporary};  ///< `permission`, `io` or `unavailable`: the error lasts
                                          ///< until somebody repairs the store. Any other code: a
                                          ///< later try may succeed.
+    bool created_nothing{};  ///< only of a Create: the store has certainly not created the object
 };
 
 /// Answer to StoreDelta, StoreModel and MakeInitial: the payload is in the store and survives a

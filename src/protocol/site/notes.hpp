@@ -33,8 +33,8 @@ namespace curtail::protocol {
 /// The process ends with work of its member that nobody else has, or its member was removed during
 /// a step.
 [[nodiscard]] Note lost_note(MemberId const& member, Tokens tokens);
-/// The process ends, and the store has not said whether it has created the record `name`, which has
-/// these tokens of its member's work.
+/// The process ends, and it is not known whether the store has an intact record `name` with these
+/// tokens of its member's work.
 [[nodiscard]] Note unanswered_note(MemberId const& member, std::string name, Tokens tokens);
 /// The member leaves the run. `commit` is the newest commit that the process has read.
 [[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);

@@ -31,12 +31,13 @@ namespace curtail::protocol::site {
 
 /// Numbers of failures in a row.
 struct Failures {
-    int bad_reads{0};        ///< reads that returned an invalid record, each with the same error
-    std::string bad_read{};  ///< this error
-    int misses{0};           ///< reads that did not find a record that must exist
-    int unread_looks{0};     ///< looks in a row that could not read all statuses
-    int loads{0};            ///< answers Corrupt to a LoadModel, Adopt or Merge on the same tip
-    int unanswered{0};       ///< answers Unknown and Unavailable
+    int bad_reads{0};           ///< reads that returned an invalid record, each with the same error
+    std::string bad_read{};     ///< this error
+    int misses{0};              ///< reads that did not find a record that must exist
+    int unread_looks{0};        ///< looks in a row that could not read all statuses
+    int loads{0};               ///< answers Corrupt to a LoadModel, Adopt or Merge on the same tip
+    int unanswered{0};          ///< answers Unknown and Unavailable
+    std::string write_error{};  ///< of the last write to the store; empty: it has succeeded
     /// Lasting errors of the store in a row before this process is a member.
     int reads_at_start{0};
     int writes_at_start{0};

@@ -34,10 +34,11 @@ bool Proposal::is_draft(Digest const& record) const
     return draft_ && draft_->encoded.sha256 == record;
 }
 
-void Proposal::send_draft()
+void Proposal::note_sent()
 {
     auto const& commit = draft_->commit;
-    if (!lone_sent_ || !is_draft(*lone_sent_)) return;
+    sent_before_ = sent_;
+    if (!lone_draft_ || !is_draft(*lone_draft_)) return;
     if (!sent_ || sent_->commit != commit.number) sent_ = Sent{commit.number, {}};
     for (auto const& d : commit.decided) sent_->last = std::max(sent_->last, d.seq);
 }

@@ -53,12 +53,14 @@ class Proposal {
     [[nodiscard]] bool is_draft(Digest const& record) const;
 
     /// Records that the draft commits this member's own weights.
-    void mark_lone() { lone_sent_ = draft_->encoded.sha256; }
+    void mark_lone() { lone_draft_ = draft_->encoded.sha256; }
     /// Returns true if `record` is the digest of the last draft for which mark_lone() was called.
-    [[nodiscard]] bool lone_is(Digest const& record) const { return lone_sent_ == record; }
+    [[nodiscard]] bool lone_is(Digest const& record) const { return lone_draft_ == record; }
     /// Records that the store is asked to create the draft.
-    void send_draft();
-    /// The newest commits with this member's own weights that the store was asked to create.
+    void note_sent();
+    /// Records that the store has certainly not created it.
+    void note_not_created() { sent_ = sent_before_; }
+    /// The newest lone commits (mark_lone()) that the store may have created.
     struct Sent {
         CommitNumber commit;
         Seq last;  ///< greatest number of this member's contributions in one of them
@@ -70,8 +72,9 @@ class Proposal {
     Intents intents_;
     std::map<MemberId, Seq> scanned_;  ///< as given to remove(): `last_decided` of each member
     std::optional<Draft> draft_;
-    std::optional<Digest> lone_sent_;  ///< digest of the last draft marked by mark_lone()
+    std::optional<Digest> lone_draft_;  ///< digest of the last draft marked by mark_lone()
     std::optional<Sent> sent_;
+    std::optional<Sent> sent_before_;  ///< sent() before note_sent()
 };
 
 }  // namespace curtail::protocol::site

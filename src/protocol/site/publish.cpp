@@ -44,6 +44,7 @@ void header_exists(Parts& p, std::string const& bytes)
         own.doubtful = true;
         return contributed(p);
     }
+    own.unanswered = own.found = false;
     finish(p,
            Error{ExitCode::protocol,
                  "cannot announce " + std::to_string(own.header.tokens.value) + " tokens of work",
@@ -163,11 +164,14 @@ void answered_publish(Parts& p, Input const& input)
         return p.machine.go(Phase::publish_header);
     }
     if (std::holds_alternative<Created>(input)) return contributed(p);
-    if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
+    if (std::holds_alternative<Exists>(input)) {
+        p.contributions.next_unpublished()->found = true;
+        return p.machine.go(Phase::publish_read);
+    }
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);
     auto const* unknown = std::get_if<Unknown>(&input);
-    bool const rejected = unknown != nullptr && unknown->code == ExitCode::permission;
-    if (p.machine.phase() == Phase::publish_header && !rejected)
+    bool const created_nothing = unknown != nullptr && unknown->created_nothing;
+    if (p.machine.phase() == Phase::publish_header && !created_nothing)
         p.contributions.next_unpublished()->unanswered = true;
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
     if (again) return p.machine.retry(p.machine.phase());
@@ -180,7 +184,7 @@ void exit_after_leaving(Parts& p)
 {
     bool const stops = p.machine.stopping();
     if (retired(p) && !stops) finish(p, retired_error(p));
-    else if (replaced(p) && !stops) finish(p, replaced_error(leftover(p).sum()));
+    else if (replaced(p) && !stops) finish(p, replaced_error(unsaved_work(p).lost));
     else if (p.pace.is_too_slow() && !stops) finish_too_slow(p);
     else finish_and_report_loss(p);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
+#include <string>
+
 #include "protocol/site/limits.hpp"
 #include "protocol/site/parts.hpp"
 
@@ -58,14 +61,19 @@ void handle_invalid_record(Parts& p, Error error);
 // ---- exit.cpp: the end of the process, and the work that it leaves behind
 
 /// Work of this member that is in no commit and announced by no header in the store.
-struct Leftover {
-    Tokens lost;           ///< nobody else has it
-    Tokens unanswered;     ///< the store has not said whether it has created `record`
-    std::string record{};  ///< name of a commit or header; empty: the store has answered
-    [[nodiscard]] Tokens sum() const { return lost + unanswered; }
+struct UnsavedWork {
+    Tokens lost;  ///< nobody else has it
+    /// The tokens in each record of which it is not known whether the store has it intact.
+    std::map<std::string, Tokens> unanswered;
+    [[nodiscard]] Tokens uncertain() const  ///< those of all these records
+    {
+        Tokens sum;
+        for (auto const& [name, tokens] : unanswered) sum += tokens;
+        return sum;
+    }
 };
-/// Returns the work that this process leaves behind if it ends now.
-[[nodiscard]] Leftover leftover(Parts const& p);
+/// Returns the work that is in no commit and no header if this process ends now.
+[[nodiscard]] UnsavedWork unsaved_work(Parts const& p);
 /// Exits. If a stop request left too little time for some work, the error says how much.
 void finish_and_report_loss(Parts& p);
 /// Sends a note that says that tokens of this process are lost.

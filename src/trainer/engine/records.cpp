@@ -8,9 +8,16 @@ namespace {
 
 constexpr Bytes size_limit{protocol::record_bytes_limit};
 
-tl::unexpected<Error> uncertain(std::string const& name, char const* why)
+tl::unexpected<Records::CreateFailure> uncertain(std::string const& name, std::string why)
 {
-    return fail(ExitCode::temporary, "cannot tell whether " + name + " was created", why);
+    Error error{
+        ExitCode::temporary, "cannot tell whether " + name + " was created", std::move(why), {}};
+    return tl::unexpected(Records::CreateFailure{std::move(error), false});
+}
+
+tl::unexpected<Records::CreateFailure> not_created(Error error)
+{
+    return tl::unexpected(Records::CreateFailure{std::move(error), true});
 }
 
 }  // namespace
@@ -33,19 +40,19 @@ Result<protocol::Input> Records::get(protocol::Get const& question, CallLimits c
     return protocol::Got{question.op, std::string(store::text_of(**content))};
 }
 
-Result<protocol::Input> Records::create(protocol::Create const& question,
-                                        CallLimits const& call) const
+tl::expected<protocol::Input, Records::CreateFailure> Records::create(
+    protocol::Create const& question, CallLimits const& call) const
 {
     auto const name = chain::object_name(run_, question.name);
-    if (!name) return tl::unexpected(name.error());
+    if (!name) return not_created(name.error());
     auto const outcome = store_->create(*name, store::bytes_of(question.bytes), call);
-    if (!outcome) return tl::unexpected(outcome.error());
+    if (!outcome) return not_created(outcome.error());
     if (*outcome == store::CreateOutcome::unknown)
         return uncertain(question.name, "the store's reply was lost");
     if (*outcome == store::CreateOutcome::exists) return protocol::Exists{question.op};
     if (!question.want_time) return protocol::Created{question.op, std::nullopt};
     auto const info = store_->stat(*name, call);
-    if (!info) return tl::unexpected(info.error());
+    if (!info) return uncertain(question.name, info.error().message());
     if (!*info) return uncertain(question.name, "the object has disappeared");
     return protocol::Created{question.op, (*info)->modified};
 }

@@ -18,9 +18,14 @@ class Records {
     /// Returns Got or Missing.
     [[nodiscard]] Result<protocol::Input> get(protocol::Get const& question,
                                               CallLimits const& call) const;
-    /// Returns Created or Exists. Fails with `temporary` if the outcome is unknown.
-    [[nodiscard]] Result<protocol::Input> create(protocol::Create const& question,
-                                                 CallLimits const& call) const;
+    /// Why a record was not created, or may not have been.
+    struct CreateFailure {
+        Error error;
+        bool created_nothing;  ///< false: the outcome is unknown
+    };
+    /// Returns Created or Exists.
+    [[nodiscard]] tl::expected<protocol::Input, CreateFailure> create(
+        protocol::Create const& question, CallLimits const& call) const;
     /// Stores a record in place of an older one.
     [[nodiscard]] Result<void> overwrite(protocol::Overwrite const& order,
                                          CallLimits const& call) const;

@@ -149,7 +149,10 @@ void RoundExecutor::act(protocol::Create const& create)
     auto const work = [this, records = records_,
                        create](CallLimits const& call) -> OperationTable::Finish {
         return [this, op = create.op, answer = records.create(create, call)]() -> Answer {
-            return answer ? *answer : failed<protocol::Unknown>(op, answer.error());
+            if (answer) return *answer;
+            auto failure = failed<protocol::Unknown>(op, answer.error().error);
+            std::get<protocol::Unknown>(failure).created_nothing = answer.error().created_nothing;
+            return failure;
         };
     };
     start<protocol::Unknown>(create.op, parts_.limits.record, work);

@@ -2,6 +2,8 @@
 // Refusals for broken or outlying work, and the quarantine that follows.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "chain.hpp"
 
 namespace curtail::protocol {
@@ -71,14 +73,17 @@ TEST_F(Guards, ClipAMemberWhoseFirstDeltasAreAllTooLong)
             auto const first = long_blocks.lowest(1);
             auto const blocks = part == 0 ? first : long_blocks - first;
             auto f = contribution(a, 2 * round - 1 + part, tip.round.value, blocks);
-            f.header.delta->sumsq = 1e12;
+            f.header.delta->sumsq = part == 0 ? 4e12 : 1e12;
             f.sha256 = encode(f.header).sha256;
             all.push_back(f);
         }
         auto const before = tip.norms;
         go(all);
         ASSERT_EQ(tip.decided.size(), 3U);
-        EXPECT_EQ(tip.norms.size(), before.size() + 2) << "one of each member";
+        ASSERT_EQ(tip.norms.size(), before.size() + 2) << "one of each member";
+        EXPECT_DOUBLE_EQ(std::max(tip.norms.back(), tip.norms.end()[-2]),
+                         1e6 / std::sqrt(static_cast<double>(run.params.block_tokens.value)))
+            << "that of its shortest delta";
         for (auto const& d : tip.decided) {
             ASSERT_FALSE(d.refused);
             if (d.member == b) EXPECT_GT(d.scale, 0.1F);
