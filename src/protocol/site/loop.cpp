@@ -162,6 +162,9 @@ void take_answer(Parts& p, Input const& input)
     auto const failure = failure_in(input);
     auto const use = use_of(p.machine.last_question());
     if (use) note_use(p, *use, input);
+    bool const asks_for_record =
+        p.machine.last_question() == Question::get || p.machine.last_question() == Question::list;
+    if (failure && asks_for_record) p.pace.store_failed();
     if (use == StoreUse::write) p.failures.write_error = failure ? failure->why : "";
     handler(p, input);
     p.failures.unanswered = failure ? p.failures.unanswered + 1 : 0;

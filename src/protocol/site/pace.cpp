@@ -9,11 +9,15 @@ namespace curtail::protocol::site {
 void Pace::begin_read(Round model, std::int64_t keep_models, MonoTime now)
 {
     bool const again = read_.runs();
-    auto const took = read_.elapsed(now);
+    if (!tries_.runs()) tries_.start(now);
     if (!again || std::exchange(retries_, false)) read_.start(now);
     if (again && model == reads_) return;
-    bool const may_be_deleted = reads_.value <= model.value - keep_models;
-    if (is_missing_ && !is_lost_ && may_be_deleted && took >= round_) ++late_;
+    bool const may_be_deleted =
+        is_missing_ && !is_lost_ && reads_.value <= model.value - keep_models;
+    if (again && may_be_deleted && tries_.elapsed(now) >= round_) {
+        ++late_;
+        tries_.start(now);
+    }
     reads_ = model;
     is_missing_ = is_lost_ = false;
 }
@@ -47,9 +51,10 @@ void Pace::decided(ContributionDecision const& own, Round round)
 
 void Pace::dropped(MonoTime now, Millis drop_after)
 {
+    auto const tried = tries_.elapsed(now);
     end_read(now);
     end_publish(now);
-    if (std::max(read(), publish()) > drop_after) ++late_;
+    if (std::max({tried, read(), publish()}) > drop_after) ++late_;
 }
 
 }  // namespace curtail::protocol::site

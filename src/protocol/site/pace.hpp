@@ -30,8 +30,9 @@ class Stopwatch {
 /// connection to the store is too slow. The process is *late* if
 /// - a commit refuses its work as stale, after transfers that took as long as a round, besides the
 /// step that ran meanwhile;
-/// - the store has deleted a model before the process could read it, and the read took as long as a
-///   round. A process that was suspended asks for deleted models, too, but its reads fail at once;
+/// - the store has deleted a model before the process could read it, and the attempts took as long
+///   as a round. A process that was suspended asks for deleted models, too, but its reads fail at
+///   once;
 /// - others remove its member as silent during a slow transfer.
 class Pace {
   public:
@@ -42,10 +43,21 @@ class Pace {
     void attempt_failed(bool missing);
     /// Records that no newer model has replaced the one that could not be read. So the store has
     /// lost it.
-    void model_is_lost() { is_lost_ = true; }
+    void model_is_lost()
+    {
+        is_lost_ = true;
+        tries_ = {};
+    }
+    /// Records that the store gives no commits either. So it has failed, and its time is not that
+    /// of the connection.
+    void store_failed() { tries_ = {}; }
     /// Begins to publish a contribution, or tries again.
     void begin_publish(Seq contribution, MonoTime now);
-    void end_read(MonoTime now) { read_.stop(now); }
+    void end_read(MonoTime now)
+    {
+        read_.stop(now);
+        tries_ = {};
+    }
     void end_publish(MonoTime now) { publish_.stop(now); }
     /// Takes the time between two merges, by the store's clock.
     void take_round(Millis time) { round_ = time; }
@@ -79,7 +91,8 @@ class Pace {
     [[nodiscard]] Millis reading() const { return reading_; }
 
   private:
-    Stopwatch read_;
+    Stopwatch read_;   ///< of the last attempt
+    Stopwatch tries_;  ///< of all attempts to read a model since the last success
     Stopwatch publish_;
     Round reads_;        ///< model of begin_read()
     bool is_missing_{};  ///< in the store, as far as known: the bytes of that model

@@ -83,6 +83,7 @@ class SlowSite : public ScriptedSiteBesideB {
                                                     Input const& answer) const
     {
         return [=, this]() -> Input {
+            if (cuts_off) return Unavailable{op, "no answer within 8 s"};
             bool const old = model.round.value + run.params.keep_models <= newest().round.value;
             if (deletes && old) return Corrupt{op, model.weights.name, "it is missing"};
             return answer;
@@ -129,8 +130,9 @@ class SlowSite : public ScriptedSiteBesideB {
 
     [[nodiscard]] Millis read() const { return now >= slow_from && now < slow_until ? slow : fast; }
 
-    Millis slow{0};  // how long the site needs for a model from `slow_from` to `slow_until`,
-    Millis fast{0};  // and at other times,
+    bool cuts_off{false};  ///< each read of a model ends without an answer
+    Millis slow{0};        // how long the site needs for a model from `slow_from` to `slow_until`,
+    Millis fast{0};        // and at other times,
     MonoTime slow_from{};
     MonoTime slow_until{MonoTime::max()};
     Millis publish{0};      // to store a delta,
@@ -220,6 +222,16 @@ TEST_F(SlowSiteThatIsDroppedSoon, ExitsIfItIsRemovedBeforeItHasAnyModel)
     EXPECT_EQ(error.code, ExitCode::unavailable);
     EXPECT_THAT(error.message(), HasSubstr("reading its last model has taken 30.0 s"));
     EXPECT_EQ(joins(), 3U);
+}
+
+// Each attempt ends at the limit of time for a payload.
+TEST_F(SlowSiteThatIsDroppedSoon, ExitsIfEachOfItsReadsIsCutOff)
+{
+    slow = Seconds{8};
+    cuts_off = true;
+    auto const error = exit_error(live(Seconds{3'600}));
+    EXPECT_EQ(error.code, ExitCode::unavailable) << joins();
+    EXPECT_LE(joins(), 6U);
 }
 
 TEST_F(SlowSite, ThatNeverReachesTheNewestCommitExits)
