@@ -250,7 +250,7 @@ chown -R {STRANGER}:{STRANGER} {folder}"""
             shutil.copy(SOURCE / changed, clone / changed)
         demo = f"""umask 002
 cd {clone}
-exec scripts/demo.sh --speed 1500 --trace {folder}/trace.csv --text tests/golden/corpus"""
+exec scripts/demo.sh --speed 600 --trace {folder}/trace.csv --text tests/golden/corpus"""
         environment = {n: v for n, v in os.environ.items() if n != "CURTAIL_ALLOW_ROOT"}
         environment.update(HOME=str(folder), TMPDIR=str(folder),
                            CURTAIL_BUILD=str(clone / "build/release"))
