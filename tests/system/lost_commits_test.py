@@ -108,7 +108,9 @@ def backup_restored_under_another_address_gets_its_commits_back():
         run.store = backup / "runs/small"
         # The newest model may be that of B, and A may have left before it adopted that.
         repair = (program("curtail-store"), "repair", run.run_file, "--site")
-        if execute(*repair, "A", code=None).returncode != 0:
+        done = execute(*repair, "A", code=None)
+        if done.returncode != 0:
+            expect(done.returncode == 75 and "cannot repair models/" in done.stderr, done.stderr)
             execute(*repair, "B")
         expect(run.newest() == newest, "repair has not brought the commits back")
         run.jobs = {"A": run.start_training("A")}
